@@ -109,8 +109,12 @@ class Adversary:
 
     def __post_init__(self) -> None:
         self._settle_within()
-        if not _is_whole(self.knows) or self.knows < 1:
-            raise ParameterError(f"knows={self.knows!r}: use a whole number of items, at least 1")
+        least = 0 if self.within else 1
+        if not _is_whole(self.knows) or self.knows < least:
+            raise ParameterError(
+                f"knows={self.knows!r}: use a whole number of items, at least 1, or 0 where attributes of the person are "
+                "known (within=)"
+            )
         if self.wrong_kind not in ("value", "item"):
             raise ParameterError(f"wrong_kind={self.wrong_kind!r}: use 'value' or 'item'")
         if self.time_within is not None:
@@ -192,7 +196,7 @@ class Adversary:
     @property
     def wrong_share(self) -> float:
         """Expected share of wrong facts."""
-        return float(self.wrong) if self.wrong_varies else self.wrong / self.knows
+        return float(self.wrong) if self.wrong_varies else self.wrong / max(self.knows, 1)
 
     @property
     def n_right_items(self) -> int:
@@ -218,7 +222,7 @@ class Adversary:
         >>> Adversary(knows=4, wrong=1, value_within=None, time_within=14).describe()
         '4 items, 1 with wrong days, days ±14'
         """
-        words = [f"{self.knows} item{'s' if self.knows > 1 else ''}"]
+        words = [f"{self.knows} item{'' if self.knows == 1 else 's'}"]
         if self.wrong_varies:
             what = "wrong" if self.wrong_kind == "value" else "a wrong item"
             words.append(f"each fact {what} with probability {100 * self.wrong:g} %")
@@ -272,7 +276,16 @@ class Adversary:
         if not self.within or isinstance(dataset, JointDataset):
             return dataset
         own = ("value",) if dataset.has_value and self.tells_own_value else ()
-        return joint_dataset(dataset, (*own, *self.within))
+        names = sorted(self.within, key=lambda name: name in dataset.attributes)
+        if self.knows == 0 and not set(names) & set(dataset.attributes):
+            raise ParameterError(
+                "knows=0: no attribute of the person is known; name one (within=), or use knows=1"
+            )
+        return joint_dataset(dataset, (*own, *names))
+
+    def given(self, dataset: Catalog) -> tuple[str, ...]:
+        """Names of the attributes that are known beside the items."""
+        return dataset.attributes_read if isinstance(dataset, JointDataset) else ()
 
     def tells_time(self, dataset: Catalog) -> bool:
         """Whether times of this dataset are known."""
@@ -300,7 +313,8 @@ class Adversary:
         for name, scale, level in channels_of(dataset):
             tolerance = self.tolerance(name, scale)
             reach = scale.reach(tolerance)
-            parts.append(ChannelError(scale, self._kernel(name, scale), reach, level))
+            given = name in self.given(dataset)
+            parts.append(ChannelError(scale, self._kernel(name, scale), reach, level, given))
         return LevelErrors(tuple(parts))
 
     def _within(self, name: str) -> float | str:
@@ -353,7 +367,9 @@ class Adversary:
                 f"wrong={self.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
             )
         errors = self.level_errors(dataset)
-        if errors is not None and not all(part.can_be_wrong().any() for part in errors.parts):
+        if errors is not None and not all(
+            part.given or part.can_be_wrong().any() for part in errors.parts
+        ):
             raise ParameterError(
                 f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
                 "lower value_within, or use wrong_kind='item'"
@@ -369,6 +385,8 @@ class Adversary:
         """Marks of the items that may be known, bool (items); all of them for `rare`."""
         if self.choice.kind == "outside-top":
             return np.asarray(dataset.popularity_rank >= self.choice.top)
+        if isinstance(dataset, JointDataset):
+            return ~dataset.is_attribute
         return np.ones(dataset.n_items, np.bool_)
 
     def pools(self, dataset: Catalog) -> list[tuple[Array, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Facts:
     """Whether the knowledge was sampled from the data that a defense made this dataset from."""
     chance: Array | None = None
     """float64 (facts): probability that the item is the one that the fact is about; None = 1."""
+    given: Array | None = None
+    """bool (facts): facts about attributes of the person, which are known beside the items; None = none."""
     times: Array | None = None
     """int64 per fact: how often the adversary saw it; None = once."""
 
@@ -51,6 +53,16 @@ class Facts:
     def query(self) -> Array:
         """Query of each fact."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
+
+    def only(self, kept: Array) -> Facts:
+        """Return some of the facts of the same queries."""
+        counts = np.bincount(self.query[kept], minlength=self.n_queries)
+        chosen: dict[str, Any] = {
+            name: None if (column := getattr(self, name)) is None else column[kept]
+            for name in ("item", "value", "day", "chance", "given", "times")
+        }
+        ptr = np.append(0, np.cumsum(counts)).astype(np.int64)
+        return replace(self, query_ptr=ptr, **chosen)
 
     def part(self, first: int, stop: int) -> Facts:
         """Facts of queries `first … stop-1`."""
@@ -66,6 +78,7 @@ class Facts:
             self.from_release,
             self.from_source,
             None if self.chance is None else self.chance[lo:hi],
+            None if self.given is None else self.given[lo:hi],
             None if self.times is None else self.times[lo:hi],
         )
 
@@ -92,6 +105,8 @@ class Knowledge:
     """int64 per fact: how often the adversary saw it; None = once."""
     channels: Mapping[str, Array] | None = None
     """Known levels of further channels by name: float64, NaN = unknown, or labels, None = unknown."""
+    attribute: Array | None = None
+    """Name of the attribute that each fact is about, "" = about an item; None = all are about items."""
     _index: Array | None = None
     """Item indices in `_labels`, if known already."""
     _labels: Array | None = None
@@ -212,6 +227,45 @@ class Knowledge:
         """Number of the query of each fact."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
 
+    def with_attributes(self, given: Mapping[str, Any]) -> Knowledge:
+        """Return the same with a fact about each attribute behind the facts of each query; `given` has one element per query."""
+        n, old = len(given), np.diff(self.query_ptr)
+        ptr = np.append(0, np.cumsum(old + n))
+        is_new = np.ones(int(ptr[-1]), np.bool_)
+        is_new[np.arange(self.n_facts) + n * self.query] = False
+        names = np.tile(np.array(list(given)), self.n_queries)
+
+        def spread(column: Array, empty: Any) -> Array:
+            out = np.full(is_new.size, empty, column.dtype)
+            out[~is_new] = column
+            return out
+
+        channels = {
+            name: spread(np.asarray(column), None if np.asarray(column).dtype == object else np.nan)
+            for name, column in (self.channels or {}).items()
+        }
+        attribute = np.full(is_new.size, "", names.dtype)
+        attribute[is_new] = names
+        for name, column in given.items():
+            own = np.asarray(column)
+            channels[name] = np.full(
+                is_new.size, None if own.dtype == object else np.nan, own.dtype
+            )
+            channels[name][attribute == name] = own
+        label = self.item[:1] if self.item.size else self._labels[:1]  # type: ignore[index]
+        return replace(
+            self,
+            query_ptr=ptr,
+            item=spread(self.item, label[0]) if self.item.size else label.repeat(is_new.size),
+            value=spread(self.value, np.nan),
+            time=spread(self.time, np.nan),
+            channels=channels,
+            attribute=attribute,
+            times=None if self.times is None else spread(self.times, 1),
+            _index=None,
+            _labels=None,
+        )
+
     def read_by(self, dataset: Catalog) -> Catalog:
         """Return the dataset as attacks on this knowledge read it: with joint codes of all known level channels."""
         if self.adversary is not None:
@@ -219,7 +273,8 @@ class Knowledge:
         if not self.channels or isinstance(dataset, JointDataset):
             return dataset
         own = ("value",) if dataset.has_value and not np.isnan(self.value).all() else ()
-        return joint_dataset(dataset, (*own, *self.channels))
+        names = sorted(self.channels, key=lambda name: name in dataset.attributes)
+        return joint_dataset(dataset, (*own, *names))
 
     def _levels(self, dataset: Catalog) -> Array:
         """Known levels as the dataset has them: values, or a column per channel of its joint codes."""
@@ -248,7 +303,7 @@ class Knowledge:
         elif self._index is not None and self._labels is dataset.item_labels:
             index = self._index
         else:
-            index = find_labels(dataset.item_labels, self.item)
+            index = self._find_items(dataset)
             # a defense may have removed all items that are known of the targets
             if (index < 0).all() and not from_source:
                 raise InputError(
@@ -269,8 +324,19 @@ class Knowledge:
             from_release,
             from_source,
             chance,
+            None if self.attribute is None else self.attribute != "",
             self.times,
         )
+
+    def _find_items(self, dataset: Catalog) -> Array:
+        """Index of each fact's item, or of the item that stands for its attribute; -1 where the data has none."""
+        if not isinstance(dataset, JointDataset):
+            return find_labels(dataset.item_labels, self.item)
+        index = find_labels(dataset.item_labels[: dataset.n_plain_items], self.item)
+        for k, name in enumerate(dataset.attributes_read):
+            if self.attribute is not None:
+                index[self.attribute == name] = dataset.n_plain_items + k
+        return index
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"

@@ -57,6 +57,7 @@ def draw_channels(
     """
     if not known:
         return None
+    known = {name: part for name, part in known.items() if not part.given}
     code = np.zeros(entry.size, np.int64)
     right = entry >= 0
     code[right] = rows.code[entry[right] >> 1]
@@ -66,6 +67,19 @@ def draw_channels(
         name: _draw(part, code, is_wrong, _uniform(name, rows, place, salt, seed, n_facts))
         for name, part in known.items()
     }
+
+
+def draw_attributes(
+    known: dict[str, ChannelError], dataset: Catalog, rows: Rows, place: Array, seed: int
+) -> dict[str, Any]:
+    """Known level of each attribute, one per query; drawn as the levels of entries are."""
+    given = {name: part for name, part in known.items() if part.given}
+    out, nothing = {}, np.empty(0, np.uint64)
+    for k, (name, part) in enumerate(given.items()):
+        code = rows.code[rows.ptr[place + 1] - len(given) + k].astype(np.int64)
+        right = np.zeros(code.size, np.bool_)
+        out[name] = _draw(part, code, right, _uniform(name, rows, place, nothing, seed, 1))
+    return out
 
 
 def _draw(part: ChannelError, code: Array, is_wrong: Array, uniform: Array) -> Any:

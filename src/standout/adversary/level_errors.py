@@ -34,6 +34,8 @@ class ChannelError:
     """(levels,): largest error, with that of rounding; wrong levels lie farther off."""
     level: Array | None = None
     """(codes + 1): level of each joint code, the number of levels = none; None where codes are levels."""
+    given: bool = False
+    """Whether this is an attribute of the person: it is never wrong."""
 
     def of_code(self, code: Array) -> tuple[Array, Array]:
         """Level of each code, and whether there is one; 0 where there is none."""
@@ -74,6 +76,8 @@ class ChannelError:
 
     def can_be_wrong(self) -> Array:
         """Bool (levels): whether some other level lies outside the tolerance."""
+        if self.given:
+            return np.zeros(self.channel.n_levels, np.bool_)
         return self.channel.n_outside(self.reach) > 0
 
 
@@ -126,7 +130,7 @@ class LevelErrors:
 
     def wrong(self, known: Array, which: Array, code: Array) -> Array:
         """Probability of the known levels if all of them are wrong, pair by pair; `which` indexes rows of `known`."""
-        out = np.ones(np.shape(code))
+        out = np.ones(np.broadcast_shapes(np.shape(which), np.shape(code)))
         for part, column in zip(self.parts, self.columns(known), strict=True):
             gone = np.isnan(column)
             each = part.wrong(np.nan_to_num(column), which, code)

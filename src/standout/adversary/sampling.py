@@ -10,7 +10,7 @@ from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
-from standout.adversary.level_draws import channel_levels, draw_channels
+from standout.adversary.level_draws import channel_levels, draw_attributes, draw_channels
 from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
@@ -132,7 +132,7 @@ def sample(
     in_parts(draw, range(0, targets.size, _AT_ONCE))
     held = _tell_wrong_items(item, salt, dataset, value_scale, data, rule, value, time, bool(known))
     further = draw_channels(known, rows, place, entry, salt, held, seed, who.knows)
-    return Knowledge(
+    made = Knowledge(
         query_ptr=np.arange(targets.size + 1, dtype=np.int64) * who.knows,
         item=dataset.item_labels[item],
         value=value,
@@ -146,6 +146,8 @@ def sample(
         _index=item,
         _labels=dataset.item_labels,
     )
+    given = draw_attributes(known, dataset, rows, place, seed)
+    return made.with_attributes(given) if given else made
 
 
 def _check_eligible(who: Adversary, dataset: Catalog, rows: Rows, place: Array) -> None:

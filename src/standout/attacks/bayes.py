@@ -171,7 +171,12 @@ def is_drawn_here(facts: Facts) -> bool:
 def is_complete(facts: Facts) -> bool:
     """Whether all queries are complete draws of an adversary."""
     who = facts.adversary
-    return who is not None and bool((np.diff(facts.query_ptr) == who.knows).all())
+    if who is None:
+        return False
+    n_items = np.diff(facts.query_ptr)
+    if facts.given is not None:
+        n_items = n_items - np.bincount(facts.query[facts.given], minlength=n_items.size)
+    return bool((n_items == who.knows).all())
 
 
 def compile_exact(known: Known, who: Adversary, noise: Noise, background: Array) -> Plan:
@@ -229,7 +234,7 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
         most_facts=m,
         most_wrong=int(wrong.max(initial=0)),
         wrong=wrong,
-        log_ways=log_ways(np.diff(known.query_ptr), wrong),
+        log_ways=log_ways(np.diff(known.query_ptr) - known.n_given, wrong),
         total=int(data.supports[rule.pickable].sum()) - np.diff(gone_ptr),
         n_possible=rule.n_eligible
         - np.append(satisfied(rule.conditions, known.gone), False)[known.gone_at],
@@ -389,7 +394,8 @@ def _log_absent(
     n = known.support.astype(np.float64)
     g = np.maximum(shrunk(tables.mean_right, n, background, SHRINK), LEAST_CHANCE)
     off = np.maximum(shrunk(wrong, n, even, SHRINK), LEAST_CHANCE)
-    h = 0.0 if tables.wrong_items else tables.wrong[known.query] / who.knows
+    h = 0.0 if tables.wrong_items else tables.wrong[known.query] / max(who.knows, 1)
+    h = np.where(known.given, 0.0, h)
     total = tables.total[known.query].astype(np.float64)
     by_class = rule.n_marked >= 0 and not tables.wrong_items
     if by_class:
@@ -398,7 +404,7 @@ def _log_absent(
         n_rare = data.supports[rule.marked].sum() - own
         total = np.where(tables.marked == 1, n_rare, total - n_rare)
     # an item held only by the excluded record can still occur in a fact
-    q = np.maximum(n, 0.5) / np.maximum(total, 1.0)
+    q = np.where(known.given, 1.0, np.maximum(n, 0.5) / np.maximum(total, 1.0))
     # a fact without value and day cannot be wrong in them
     says = tables.has_tick | (known.has_value & tables.use_value)
     out = known.sum_over_facts(np.log(q * ((1 - h) * g + h * np.where(says, off, g))))

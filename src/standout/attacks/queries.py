@@ -42,11 +42,18 @@ def bound(
 
 
 def first_channel(dataset: JointDataset, facts: Facts) -> tuple[Catalog, Facts]:
-    """The dataset and the facts with the first known level channel alone, as values."""
-    who, name = facts.adversary, dataset.channels_read[0].name
+    """The dataset and the facts with the first known level channel alone, as values, and without attributes."""
+    if facts.given is not None:
+        facts = facts.only(~facts.given)
+    name = dataset.entry_channels[0].name if dataset.entry_channels else ""
+    who = facts.adversary
     if who is not None:
         within = who.value_within if name == "value" else (who.within or {}).get(name)
-        who = replace(who, value_within=within, within=None)
+        who = replace(who, knows=max(who.knows, 1), value_within=within, within=None)
+    assert dataset.whole is not None
+    if not name:
+        nothing = np.full(facts.item.size, np.nan)
+        return dataset.whole, replace(facts, value=nothing, adversary=who)
     return dataset.one_channel(0), replace(facts, value=facts.value[:, 0], adversary=who)
 
 

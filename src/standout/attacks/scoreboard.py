@@ -191,7 +191,7 @@ class ScoreboardRH(Attack):
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
         """Weighted similarity tables."""
         known = Known.of(dataset, facts, exclude)
-        weight = ns08.wt(known.support)
+        weight = ns08.wt(known.sharing)
         if self.similarity == "threshold":
             within = time_tolerance(known, self.time_within)
             made = threshold_tables(known, weight, self.value_within, within)

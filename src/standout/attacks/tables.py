@@ -23,6 +23,7 @@ from standout.attacks.table_rows import (
     sole_items,
     to_integers,
 )
+from standout.data.background import background
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.index import Rows
@@ -103,6 +104,33 @@ class Known:
             gone=gone,
             gone_at=gone_at,
         )
+
+    @cached_property
+    def given(self) -> Array:
+        """Bool (facts): facts about attributes of the person."""
+        if self.facts.given is None:
+            return np.zeros(self.item.size, np.bool_)
+        return np.asarray(self.facts.given[self.facts.item >= 0])
+
+    @property
+    def n_given(self) -> Array:
+        """Per query: number of facts about attributes."""
+        return np.bincount(self.query[self.given], minlength=self.facts.n_queries)
+
+    @property
+    def sharing(self) -> Array:
+        """Per fact: records that hold the item; of an attribute, those that share its known level."""
+        out = self.support.astype(np.float64)
+        if self.given.any():
+            cells = self.cells
+            held = cells.entries
+            if cells.places is None:
+                counts = background(self.dataset).values_of(self.dataset, self.item)
+                held = np.column_stack([counts, np.zeros(self.item.size)]).reshape(-1)
+            agree = np.logical_and.reduce(self.agreeing(None))
+            same = np.bincount(cells.row, weights=held * agree, minlength=self.item.size)
+            out[self.given] = same[self.given]
+        return out
 
     @property
     def has_value(self) -> Array:

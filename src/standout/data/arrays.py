@@ -10,7 +10,7 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.assemble import assemble
-from standout.data.channels import check_name
+from standout.data.channels import check_name, read_attributes
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
@@ -27,6 +27,7 @@ def from_arrays(
     time: Any = None,
     *,
     channels: Mapping[str, Any] | None = None,
+    attributes: Mapping[str, Any] | None = None,
     repeats: str = "keep",
     resolution: str | None = None,
 ) -> Dataset:
@@ -45,6 +46,8 @@ def from_arrays(
         off, with a note.
     channels
         Further columns by name: numbers, or labels of any kind; None or NaN = this entry has none.
+    attributes
+        Columns that belong to the person, by name: the same in every row of a record, or None or NaN.
     repeats
         What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
         Further channels are then those of the kept row.
@@ -55,7 +58,12 @@ def from_arrays(
         check_resolution(resolution)
     check_repeats(repeats, value is not None)
     further = {check_name(name): unmasked(column) for name, column in (channels or {}).items()}
-    _check_shapes(record=record, item=item, value=value, time=time, **further)
+    own = {check_name(name): unmasked(column) for name, column in (attributes or {}).items()}
+    if both := further.keys() & own.keys():
+        raise ParameterError(
+            f"{min(both)!r} is named as a channel and as an attribute: name it once"
+        )
+    _check_shapes(record=record, item=item, value=value, time=time, **further, **own)
     record_labels, record_index, note = index_labels(record, "record")
     item_labels, item_index, item_note = index_labels(item, "item")
     kept = (record_index >= 0) & (item_index >= 0)
@@ -75,7 +83,10 @@ def from_arrays(
     numbers = None if value is None else _numbers(value)
     if n_kept < n:
         numbers, time = (x if x is None else _taken(x, kept) for x in (numbers, time))
-        further = {name: _taken(column, kept) for name, column in further.items()}
+        further, own = (
+            {name: _taken(column, kept) for name, column in columns.items()}
+            for columns in (further, own)
+        )
     times = None if time is None else times_of(time, resolution)
     tick, moment = (None, None) if times is None else (times.tick, times.moment)
     _check_something(numbers, "value")
@@ -89,9 +100,12 @@ def from_arrays(
             cleaning = replace(cleaning, times_midnight=times.n_midnight)
     cleaning = replace(cleaning, notes=notes, finest_time=times.unit if times else "")
     rows = SourceRows(record_index, item_index, numbers, tick, moment, further)
-    return assemble(
+    made = assemble(
         rows, record_labels, item_labels, cleaning, times.resolution if times else "day"
     )
+    if not own:
+        return made
+    return replace(made, attributes=read_attributes(own, record_index, record_labels.size))
 
 
 def from_sparse(matrix: Any) -> Dataset:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.cleaning import Cleaning
 from standout.data.mechanism import Mechanism, Origin
-from standout.data.scale import Channel, ValueScale
+from standout.data.scale import Attribute, Channel, ValueScale
 from standout.data.times import TICKS_PER_DAY, finer_than
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ class Catalog(ValueScale, ABC):
         """The level channels of the entries beside the value."""
         return ()
 
+    attributes: Mapping[str, Attribute] = MappingProxyType({})
+    """Columns of the records, by name: they are no entries."""
+
     @property
     @abstractmethod
     def no_tick(self) -> int:
@@ -118,9 +123,11 @@ class Catalog(ValueScale, ABC):
             f", {self.time_resolution}s" if self.has_time else "",
         )
         further = "".join(f", {channel.name}" for channel in self.channels)
+        named = ", ".join(self.attributes)
+        attributes = f"; attributes of the records: {named}" if named else ""
         return (
             f"{self.n_records:,} records × {self.n_items:,} items, {self.n_entries:,} entries"
-            f"{values}{further}{times}"
+            f"{values}{further}{times}{attributes}"
         )
 
     @property

@@ -19,7 +19,7 @@ from standout.data.cache import once
 from standout.data.dataset import Dataset
 from standout.data.keys import digest
 from standout.data.labels import find_labels, index_labels
-from standout.data.scale import Channel
+from standout.data.scale import Attribute, Channel
 from standout.data.values import code_type, codes_of, levels_of
 from standout.errors import InputError, ParameterError
 
@@ -111,6 +111,23 @@ class JointDataset(Dataset):
     """As in `JointCodes`."""
     whole: Dataset | None = None
     """The dataset with its own codes."""
+    attributes_read: tuple[str, ...] = ()
+    """Attributes of the person, the last of the channels: behind the items, each is an item that every record holds once."""
+
+    @property
+    def n_plain_items(self) -> int:
+        """Number of items that are not attributes."""
+        return self.n_items - len(self.attributes_read)
+
+    @property
+    def is_attribute(self) -> Array:
+        """Bool (items)."""
+        return np.arange(self.n_items) >= self.n_plain_items
+
+    @property
+    def entry_channels(self) -> tuple[Channel, ...]:
+        """The channels that are not attributes."""
+        return self.channels_read[: len(self.channels_read) - len(self.attributes_read)]
 
     def one_channel(self, channel: int) -> Dataset:
         """The dataset with one of these channels in the place of the value."""
@@ -132,7 +149,7 @@ class JointDataset(Dataset):
 
 
 def joint_dataset(dataset: Catalog, names: tuple[str, ...]) -> JointDataset:
-    """The dataset with joint codes of these channels, "value" among them where values are known; computed once."""
+    """The dataset with joint codes of these channels and attributes, "value" among them where values are known; computed once."""
     whole = dataset.loaded()
     if whole is None or not isinstance(whole, Dataset):
         raise ParameterError(
@@ -145,29 +162,94 @@ def joint_dataset(dataset: Catalog, names: tuple[str, ...]) -> JointDataset:
 def check_names(dataset: Catalog, names: Sequence[str]) -> None:
     """Refuse channels that the data does not have."""
     there = ["value"] * dataset.has_value + [channel.name for channel in dataset.channels]
+    there += dataset.attributes
     if unknown := [name for name in names if name not in there]:
         raise ParameterError(
             f"no channel {unknown[0]!r} in the data, which has {', '.join(there) or 'none'}; "
-            "name the column when the data is read (channels=, --channel)"
+            "name the column when the data is read (channels=, --channel, or attributes=, --attributes)"
         )
 
 
 def _joined(dataset: Dataset, names: tuple[str, ...]) -> JointDataset:
-    further = dataset.further
-    assert further is not None
-    columns, at = further.columns(), [further.named(name) for name in names]
-    joint = JointCodes.of([further.channels[k] for k in at], [columns[k] for k in at])
+    attributes = tuple(name for name in names if name in dataset.attributes)
+    scales, columns = [], []
+    for name in (name for name in names if name not in attributes):
+        if dataset.further is None:  # values alone, beside attributes
+            scales.append(Channel("value", dataset.levels))
+            columns.append(dataset.record_code.astype(np.int64))
+        else:
+            at = dataset.further.named(name)
+            scales.append(dataset.further.channels[at])
+            columns.append(dataset.further.columns()[at])
     given = {field.name: getattr(dataset, field.name) for field in fields(Dataset)}
+    if attributes:
+        given |= _with_runs(dataset, len(attributes))
+        columns = _in_runs(dataset, columns, scales, attributes, given["record_ptr"])
+        scales += [dataset.attributes[name].channel for name in attributes]
+    joint = JointCodes.of(scales, columns)
     given |= {
         "record_code": joint.code,
         "levels": np.arange(joint.n_codes, dtype=np.float64),
         "further": None,
+        "attributes": {},
         "origin": None,
     }
-    made = JointDataset(**given, channels_read=joint.channels, points=joint.points, whole=dataset)
+    made = JointDataset(
+        **given,
+        channels_read=joint.channels,
+        points=joint.points,
+        whole=dataset,
+        attributes_read=attributes,
+    )
     # the same records in the same order: targets and draws stay the same
     made.__dict__["lazy_keys"] = dataset.lazy_keys
     return made
+
+
+def _with_runs(dataset: Dataset, n: int) -> dict[str, Any]:
+    """Fields of a dataset that has `n` further items behind the others, held once by every record; lengths do not count them."""
+    records = np.arange(dataset.n_records + 1)
+    ptr = dataset.record_ptr + n * records
+    last = ptr[1:, None] - n + np.arange(n)
+    own = np.ones(int(ptr[-1]), np.bool_)
+    own[last.reshape(-1)] = False
+    item = np.empty(own.size, np.min_scalar_type(max(dataset.n_items + n, 256)))
+    item[own] = dataset.record_item
+    item[last] = dataset.n_items + np.arange(n)
+    tick = np.empty(0, dataset.record_tick.dtype)
+    if dataset.has_time:
+        tick = np.full(own.size, dataset.no_tick, dataset.record_tick.dtype)
+        tick[own] = dataset.record_tick
+    return {
+        "item_labels": np.append(dataset.item_labels, dataset.item_labels[:1].repeat(n)),
+        "record_ptr": ptr,
+        "record_item": item,
+        "record_tick": tick,
+        "supports": np.append(dataset.supports, np.full(n, dataset.n_records)),
+    }
+
+
+def _in_runs(
+    dataset: Dataset,
+    columns: list[Array],
+    scales: list[Channel],
+    attributes: tuple[str, ...],
+    ptr: Array,
+) -> list[Array]:
+    """Levels of the entries and of the attributes that follow them in each record, channel by channel."""
+    n = len(attributes)
+    last = ptr[1:, None] - n + np.arange(n)
+    own = np.ones(int(ptr[-1]), np.bool_)
+    own[last.reshape(-1)] = False
+    out = []
+    for column, scale in zip(columns, scales, strict=True):
+        out.append(np.full(own.size, scale.n_levels, np.int64))
+        out[-1][own] = column
+    for k, name in enumerate(attributes):
+        attribute = dataset.attributes[name]
+        out.append(np.full(own.size, attribute.channel.n_levels, np.int64))
+        out[-1][last[:, k]] = attribute.code
+    return out
 
 
 def channel_as_value(dataset: Catalog, name: str) -> Dataset:
@@ -221,6 +303,26 @@ def read_channels(
         channels.append(channel)
         codes.append(code)
     return channels, codes
+
+
+def read_attributes(
+    given: Mapping[str, Any], record: Array, n_records: int
+) -> dict[str, Attribute]:
+    """Attributes of the records from columns with one element per row, which must not differ within a record."""
+    out = {}
+    for name, column in given.items():
+        channel, code = _read_channel(check_name(name), column)
+        own = np.full(n_records, channel.n_levels, np.int64)
+        known = code < channel.n_levels
+        own[record[known]] = code[known]
+        differ = np.unique(record[known & (own[record] != code)]).size
+        if differ:
+            raise InputError(
+                f"attribute {name} differs within {differ:,} of {n_records:,} records: an attribute has one value per "
+                "person; read it as a channel of the entries instead (channels=, --channel)"
+            )
+        out[name] = Attribute(channel, own)
+    return out
 
 
 def check_name(name: Any) -> str:

@@ -21,7 +21,7 @@ from standout.data.keys import LazyKeys, digest
 from standout.data.mechanism import Origin
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.row_copies import gather_rows
-from standout.data.scale import Channel
+from standout.data.scale import Attribute, Channel
 from standout.data.tasks import Result, Task
 from standout.data.threads import run_on_threads
 from standout.errors import ParameterError
@@ -66,6 +66,8 @@ class Dataset(Catalog):
     """What a tick is: "day", "hour", "minute" or "second"."""
     further: JointCodes | None = None
     """Codes of the level channels beside the value, if the data has any."""
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    """Columns of the records, by name: they are no entries."""
 
     @classmethod
     def read(
@@ -175,17 +177,27 @@ class Dataset(Catalog):
         time: Any = None,
         *,
         channels: Mapping[str, Any] | None = None,
+        attributes: Mapping[str, Any] | None = None,
         repeats: str = "keep",
         resolution: str | None = None,
     ) -> Dataset:
         """Make a dataset of one-dimensional arrays, one element per entry; labels of any kind, time in days or dates.
 
-        `channels` has further columns by name: numbers (price, quantity) or labels (country).
+        `channels` has further columns by name: numbers (price, quantity) or labels (shop).
+        `attributes` has those that belong to the person (age, postcode): the same in every row of a
+        record.
         """
         from standout.data.arrays import from_arrays
 
         return from_arrays(
-            record, item, value, time, channels=channels, repeats=repeats, resolution=resolution
+            record,
+            item,
+            value,
+            time,
+            channels=channels,
+            attributes=attributes,
+            repeats=repeats,
+            resolution=resolution,
         )
 
     @classmethod
@@ -344,7 +356,8 @@ class Dataset(Catalog):
     def lazy_keys(self) -> LazyKeys:
         """`record_keys`, computed when they are needed."""
         code = self.record_code if self.further is None else self.further.code
-        return LazyKeys(self.record_ptr, self.record_item, code, self.record_tick)
+        own = tuple(attribute.code for attribute in self.attributes.values())
+        return LazyKeys(self.record_ptr, self.record_item, code, self.record_tick, own)
 
     @property
     def record_keys(self) -> Array:
@@ -364,6 +377,9 @@ class Dataset(Catalog):
         scale = self.levels, np.array([self.first_tick]), np.empty(0), np.empty(0)
         if self.further is not None:
             more = (*more, np.frombuffer(self.further.fingerprint.encode(), np.uint8))
+        for name, own in self.attributes.items():
+            scales = own.channel.levels, own.channel.label_array, own.code
+            more = (*more, np.frombuffer(name.encode(), np.uint8), *scales)
         return digest(self.record_labels, self.item_labels, *self._entries, *scale, *more)
 
     @cached_property

@@ -28,7 +28,12 @@ def take(dataset: Dataset, records: Any, drop_empty: bool = True) -> Dataset:
     chosen = _chosen(records, dataset.n_records, "records")
     ptr, at = rows_of(dataset.record_ptr, chosen)
     changed = replace(
-        dataset, record_labels=dataset.record_labels[chosen], **_entries(dataset, ptr, at)
+        dataset,
+        record_labels=dataset.record_labels[chosen],
+        attributes={
+            name: replace(own, code=own.code[chosen]) for name, own in dataset.attributes.items()
+        },
+        **_entries(dataset, ptr, at),
     )
     return _without_items(changed, changed.supports > 0) if drop_empty else changed
 

@@ -91,6 +91,29 @@ def is_sound(ds: Dataset) -> bool:
         and _ticks_fit(ds.record_tick, ds)
         and _counts_fit(ds)
         and _levels_rise(ds)
+        and _channels_fit(ds)
+    )
+
+
+def _channels_fit(ds: Dataset) -> bool:
+    """Whether codes of further channels have the right types and sizes, and stand for levels that are there."""
+    further = ds.further
+    if further is None:
+        return True
+    widths = [channel.n_levels for channel in further.channels]
+    sizes = [
+        further.points.dtype == np.int64 and further.points.shape == (further.n_codes, len(widths)),
+        _is_array(further.code, ds.n_entries, np.uint8, np.uint16, np.uint32),
+        all(
+            np.isfinite(c.levels).all() and (np.diff(c.levels) > 0).all() for c in further.channels
+        ),
+        all(c.labels is None or c.labels.size == c.n_levels for c in further.channels),
+    ]
+    return (
+        all(sizes)
+        and bool(((further.points >= 0) & (further.points <= widths)).all())
+        and _below(further.code, further.n_codes + 1)
+        and (further.channels[0].name == "value") == ds.has_value
     )
 
 

@@ -78,13 +78,27 @@ def number_equal(hashes: Array, known: Array | None = None, earlier: Array | Non
 class LazyKeys:
     """Keys of all records of a dataset, computed on first use; shared by the dataset and its shards."""
 
-    def __init__(self, ptr: Array, item: Array, code: Array, tick: Array) -> None:
+    def __init__(
+        self,
+        ptr: Array,
+        item: Array,
+        code: Array,
+        tick: Array,
+        attributes: tuple[Array, ...] = (),
+    ) -> None:
         self._entries = ptr, item, code, tick
+        self._attributes = attributes
 
     @cached_property
     def values(self) -> Array:
-        """uint64 (records)."""
-        return record_keys(*self._entries)
+        """uint64 (records). Records with the same entries are numbered by their attributes."""
+        if not self._attributes:
+            return record_keys(*self._entries)
+        hashes = np.asarray(hash_records(*self._entries))
+        order = np.lexsort(self._attributes[::-1])
+        keys = np.empty_like(hashes)
+        keys[order] = number_equal(hashes[order])
+        return keys
 
 
 def digest(*arrays: Array) -> str:

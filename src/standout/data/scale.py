@@ -113,6 +113,15 @@ class ValueScale:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Attribute:
+    """A column of the records: something that is known of a person beside the entries."""
+
+    channel: Channel
+    code: Array
+    """int64 (records): level; the number of levels = none."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Channel(ValueScale):
     """A level channel of the entries: its name and its scale."""
 

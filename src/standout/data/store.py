@@ -15,6 +15,7 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.build import missing_tick
+from standout.data.channels import JointCodes
 from standout.data.cleaning import Cleaning, ColumnUse
 from standout.data.dataset import Dataset
 from standout.data.index import Shard
@@ -27,6 +28,7 @@ from standout.data.intact import (
     meta_checksum,
 )
 from standout.data.labels import text_labels
+from standout.data.scale import Channel
 from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 
@@ -132,7 +134,7 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     times["time_resolution"] = "day" if old else meta["time_resolution"]
     if meta["schema"] < 4:
         arrays["record_tick"] = _with_largest_missing(arrays["record_tick"])
-    ds = Dataset(**arrays, **times, cleaning=cleaning)
+    ds = Dataset(**arrays, **times, cleaning=cleaning, further=_further(source, meta))
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
             name: load_array(source, old.get(f"index_{name}", f"index_{name}"))
@@ -143,6 +145,23 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
         index = Shard(**meta["index"], **index_arrays).with_keys(ds.lazy_keys)
         ds.__dict__["index"] = index  # the cached property finds it there
     return ds
+
+
+def _further(source: Path, meta: dict[str, Any]) -> JointCodes | None:
+    """Codes of the level channels beside the value, as saved."""
+    if not (named := meta.get("channels")):
+        return None
+    channels = [
+        Channel(
+            one["name"],
+            load_array(source, f"channel_{k}_levels"),
+            load_array(source, f"channel_{k}_labels") if one["labels"] else None,
+            float(one["period"]),
+        )
+        for k, one in enumerate(named)
+    ]
+    points, code = (load_array(source, f"channels_{name}") for name in ("points", "code"))
+    return JointCodes(tuple(channels), points, code)
 
 
 def cleaning_of(meta: dict[str, Any]) -> Cleaning:
@@ -223,6 +242,14 @@ def put_folder(building: Path, target: Path) -> None:
 def _write(ds: Dataset, folder: Path) -> None:
     for name in _ARRAYS:
         dump_array(folder, name, getattr(ds, name))
+    channels = () if ds.further is None else ds.further.channels
+    for k, channel in enumerate(channels):
+        dump_array(folder, f"channel_{k}_levels", channel.levels)
+        if channel.labels is not None:
+            dump_array(folder, f"channel_{k}_labels", channel.labels)
+    if ds.further is not None:
+        dump_array(folder, "channels_points", ds.further.points)
+        dump_array(folder, "channels_code", ds.further.code)
     index = ds.index
     for name in _INDEX_ARRAYS:
         dump_array(folder, f"index_{name}", getattr(index, name))
@@ -231,11 +258,19 @@ def _write(ds: Dataset, folder: Path) -> None:
         "tick_span": ds.tick_span,
         "time_resolution": ds.time_resolution,
     }
-    write_meta(folder, times, {name: getattr(index, name) for name in _INDEX_NUMBERS}, ds.cleaning)
+    described = [
+        {"name": c.name, "labels": c.labels is not None, "period": c.period} for c in channels
+    ]
+    numbers = {name: getattr(index, name) for name in _INDEX_NUMBERS}
+    write_meta(folder, times, numbers, ds.cleaning, described)
 
 
 def write_meta(
-    folder: Path, times: dict[str, Any], index: dict[str, Any], cleaning: Cleaning
+    folder: Path,
+    times: dict[str, Any],
+    index: dict[str, Any],
+    cleaning: Cleaning,
+    channels: list[dict[str, Any]] | None = None,
 ) -> None:
     """Write meta.json for the arrays that the folder holds, with their checksums.
 
@@ -249,6 +284,8 @@ def write_meta(
         `first_record`, `n_records`, `block_size` and `has_repeats` of the index.
     cleaning
         What reading did.
+    channels
+        Name and kind of each further level channel.
     """
     meta = {
         "format": FORMAT,
@@ -256,6 +293,7 @@ def write_meta(
         **times,
         "index": index,
         "cleaning": asdict(cleaning),
+        **({"channels": channels} if channels else {}),
     }
     sums = file_checksums(folder, (path.name for path in folder.glob("*.npy")))
     meta["checksums"] = {"meta.json": meta_checksum(meta), **sums}
