@@ -214,7 +214,7 @@ def test_changes_that_do_not_fit_the_entries_are_refused():
         ({"item": [0, 0, 0], "item_labels": [3, 3]}, "ascending"),
         ({"levels": [1.0, 2.0]}, "one number per kept entry"),
         ({"value": [1, 1, 1], "levels": [2, 1]}, "ascending order"),
-        ({"value": [1, 1, 1], "levels": []}, "1 to 4,095"),
+        ({"value": [1, 1, 1], "levels": []}, "1 to 2,147,483,647"),
         ({"value": [1, 1, 1], "levels": [np.nan]}, "finite"),
         ({"day": [0.5, 1, 1]}, "whole days"),
         ({"day": [0, 1, 1e9]}, "span"),

@@ -131,7 +131,7 @@ def test_equal_facts_share_rows_of_the_time_table():
     facts = who.sample(data, who.eligible(data)[:40]).bind(data)
     nobody = np.full(40, -1, np.int64)
     made = threshold_tables(
-        Known.of(data, facts, nobody), np.ones(160), np.zeros(data.n_levels), 14
+        Known.of(data, facts, nobody), np.ones(160), 0.0, 14
     )
     assert made.time.shape == (2, 2 * 15 + 2)
     odds = so.attack("likelihood", noise=so.Noise(0.1, 0.1, None, Window(14)))

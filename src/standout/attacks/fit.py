@@ -33,7 +33,7 @@ from standout.attacks.odds import (
     time_background,
     value_backs,
 )
-from standout.attacks.queries import query_batches
+from standout.attacks.queries import first_channel, query_batches
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
 from standout.data.channels import JointDataset
@@ -41,7 +41,7 @@ from standout.data.index import Rows
 from standout.engines.engine import engine
 from standout.formulas.likelihood import shrunk
 from standout.kernels.bins import LevelBins, TickBins, averaged
-from standout.kernels.levels import SameLabel, Uniform, nearest_level
+from standout.kernels.levels import LevelKernel, SameLabel, Uniform, nearest_level
 from standout.scoring.tasks import Score
 
 MOST_QUERIES = 400
@@ -110,15 +110,34 @@ def joint_noise(
 ) -> Noise:
     """Noise of several level channels: each is fitted alone, beside the time; shares of wrong facts are those of the first.
 
-    Labels are assumed to be right in 95 % of the facts.
+    Labels are assumed to be right in 95 % of the facts. Attributes of the person have the errors
+    that the adversary states, because no defense changes them.
     """
-    made, parts = [], []
+    one, plain = first_channel(dataset, facts)
+    noise = fit(one, plain, exclude)
+    errors = None if facts.adversary is None else facts.adversary.level_errors(dataset)
+    parts = []
     for k, channel in enumerate(dataset.channels_read):
-        one = fit(dataset.one_channel(k), replace(facts, value=facts.value[:, k]), exclude)
-        made.append(one)
-        kernel = one.value if channel.labels is None else SameLabel(LABEL_SHARE)
+        kernel: LevelKernel | None
+        if channel.name in dataset.attributes_read and errors is not None:
+            kernel = errors.parts[k].kernel
+        elif channel.labels is not None:
+            kernel = SameLabel(LABEL_SHARE)
+        elif channel.name in dataset.attributes_read:
+            edges = np.asarray(VALUE_EDGES)
+            kernel = LevelBins(VALUE_EDGES, averaged(edges, (0.0, 1.0, 2.0)))
+        elif k == 0:
+            kernel = noise.value
+        else:
+            again = replace(plain, value=known_levels(facts)[:, k])
+            kernel = fit(dataset.one_channel(k), again, exclude).value
         parts.append((channel, dataset.level(k), kernel or Uniform(channel.value_range or 1.0)))
-    return replace(made[0], value=JointKernel(tuple(parts)))
+    return replace(noise, value=JointKernel(tuple(parts)))
+
+
+def known_levels(facts: Facts) -> Array:
+    """Known levels of the facts that are not about attributes."""
+    return facts.value if facts.given is None else facts.value[~facts.given]
 
 
 def usable(dataset: Catalog, facts: Facts, exclude: Array) -> Known:

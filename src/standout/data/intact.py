@@ -97,6 +97,12 @@ def is_sound(ds: Dataset) -> bool:
 
 def _channels_fit(ds: Dataset) -> bool:
     """Whether codes of further channels have the right types and sizes, and stand for levels that are there."""
+    for own in ds.attributes.values():
+        rising = (np.diff(own.channel.levels) > 0).all()
+        if not _is_array(own.code, ds.n_records, np.int64) or not rising or (own.code < 0).any():
+            return False
+        if not _below(own.code, own.channel.n_levels + 1):
+            return False
     further = ds.further
     if further is None:
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -28,7 +29,7 @@ from standout.data.intact import (
     meta_checksum,
 )
 from standout.data.labels import text_labels
-from standout.data.scale import Channel
+from standout.data.scale import Attribute, Channel
 from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 
@@ -134,7 +135,13 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
     times["time_resolution"] = "day" if old else meta["time_resolution"]
     if meta["schema"] < 4:
         arrays["record_tick"] = _with_largest_missing(arrays["record_tick"])
-    ds = Dataset(**arrays, **times, cleaning=cleaning, further=_further(source, meta))
+    ds = Dataset(
+        **arrays,
+        **times,
+        cleaning=cleaning,
+        further=_further(source, meta),
+        attributes=_attributes(source, meta),
+    )
     if _has_checksums(meta):
         index_arrays: dict[str, Any] = {
             name: load_array(source, old.get(f"index_{name}", f"index_{name}"))
@@ -149,19 +156,44 @@ def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
 
 def _further(source: Path, meta: dict[str, Any]) -> JointCodes | None:
     """Codes of the level channels beside the value, as saved."""
-    if not (named := meta.get("channels")):
+    if not (channels := _channels(source, meta, "channels")):
         return None
-    channels = [
-        Channel(
-            one["name"],
-            load_array(source, f"channel_{k}_levels"),
-            load_array(source, f"channel_{k}_labels") if one["labels"] else None,
-            float(one["period"]),
-        )
-        for k, one in enumerate(named)
-    ]
     points, code = (load_array(source, f"channels_{name}") for name in ("points", "code"))
     return JointCodes(tuple(channels), points, code)
+
+
+def _attributes(source: Path, meta: dict[str, Any]) -> dict[str, Attribute]:
+    """Columns of the records, as saved."""
+    return {
+        channel.name: Attribute(channel, load_array(source, f"attributes_{k}_code"))
+        for k, channel in enumerate(_channels(source, meta, "attributes"))
+    }
+
+
+def _channels(source: Path, meta: dict[str, Any], kind: str) -> list[Channel]:
+    """Scales of the channels or attributes, as saved."""
+    return [
+        Channel(
+            one["name"],
+            load_array(source, f"{kind}_{k}_levels"),
+            load_array(source, f"{kind}_{k}_labels") if one["labels"] else None,
+            float(one["period"]),
+        )
+        for k, one in enumerate(meta.get(kind, ()))
+    ]
+
+
+def _write_channels(folder: Path, kind: str, channels: Iterable[Channel]) -> list[dict[str, Any]]:
+    """Write the scales of channels or attributes; returns what meta.json says of them."""
+    described = []
+    for k, channel in enumerate(channels):
+        dump_array(folder, f"{kind}_{k}_levels", channel.levels)
+        if channel.labels is not None:
+            dump_array(folder, f"{kind}_{k}_labels", channel.labels)
+        described.append(
+            {"name": channel.name, "labels": channel.labels is not None, "period": channel.period}
+        )
+    return described
 
 
 def cleaning_of(meta: dict[str, Any]) -> Cleaning:
@@ -242,11 +274,13 @@ def put_folder(building: Path, target: Path) -> None:
 def _write(ds: Dataset, folder: Path) -> None:
     for name in _ARRAYS:
         dump_array(folder, name, getattr(ds, name))
-    channels = () if ds.further is None else ds.further.channels
-    for k, channel in enumerate(channels):
-        dump_array(folder, f"channel_{k}_levels", channel.levels)
-        if channel.labels is not None:
-            dump_array(folder, f"channel_{k}_labels", channel.labels)
+    own = list(ds.attributes.values())
+    described = {
+        "channels": _write_channels(folder, "channels", ds.further.channels if ds.further else ()),
+        "attributes": _write_channels(folder, "attributes", (one.channel for one in own)),
+    }
+    for k, one in enumerate(own):
+        dump_array(folder, f"attributes_{k}_code", one.code)
     if ds.further is not None:
         dump_array(folder, "channels_points", ds.further.points)
         dump_array(folder, "channels_code", ds.further.code)
@@ -258,9 +292,6 @@ def _write(ds: Dataset, folder: Path) -> None:
         "tick_span": ds.tick_span,
         "time_resolution": ds.time_resolution,
     }
-    described = [
-        {"name": c.name, "labels": c.labels is not None, "period": c.period} for c in channels
-    ]
     numbers = {name: getattr(index, name) for name in _INDEX_NUMBERS}
     write_meta(folder, times, numbers, ds.cleaning, described)
 
@@ -270,7 +301,7 @@ def write_meta(
     times: dict[str, Any],
     index: dict[str, Any],
     cleaning: Cleaning,
-    channels: list[dict[str, Any]] | None = None,
+    described: dict[str, list[dict[str, Any]]] | None = None,
 ) -> None:
     """Write meta.json for the arrays that the folder holds, with their checksums.
 
@@ -284,8 +315,8 @@ def write_meta(
         `first_record`, `n_records`, `block_size` and `has_repeats` of the index.
     cleaning
         What reading did.
-    channels
-        Name and kind of each further level channel.
+    described
+        Name and kind of each further level channel and of each attribute.
     """
     meta = {
         "format": FORMAT,
@@ -293,7 +324,7 @@ def write_meta(
         **times,
         "index": index,
         "cleaning": asdict(cleaning),
-        **({"channels": channels} if channels else {}),
+        **{kind: named for kind, named in (described or {}).items() if named},
     }
     sums = file_checksums(folder, (path.name for path in folder.glob("*.npy")))
     meta["checksums"] = {"meta.json": meta_checksum(meta), **sums}
