@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.choices import PickRule
 from standout.adversary.choosing import draw_order, satisfied
 from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
@@ -29,14 +30,15 @@ def sample_targets(dataset: Dataset, eligible: Array, n: int | None, seed: int) 
     return eligible[np.argsort(draw_order(dataset.record_keys[eligible], seed), kind="stable")[:n]]
 
 
-def _rule_of(who: Adversary, dataset: Catalog, n_rare: int, errors: Errors) -> Rule:
+def _rule_of(who: Adversary, dataset: Catalog, chosen: PickRule, errors: Errors) -> Rule:
     """The adversary's parameters as the draw needs them."""
     return Rule(
         knows=who.knows,
         n_wrong=0 if who.wrong_varies else int(who.wrong),
         p_wrong=float(who.wrong) if who.wrong_varies else 0.0,
         wrong_items=who.wrong_kind == "item",
-        n_rare=n_rare,
+        n_rare=-1 if chosen.split is None else chosen.split.n_first,
+        by_events=chosen.by_events,
         tells_value=who.tells_value(dataset),
         value_steps=errors.steps,
         value_step=errors.step,
@@ -50,6 +52,7 @@ def _source_of(
 ) -> Source:
     """The data as the draw needs it: the targets' own rows, and what the catalog says."""
     before = fine = np.empty(0, np.int64)
+    weight = who.pick_rule(dataset).weight
     if who.wrong and who.wrong_kind == "item":
         before = np.concatenate([[0], np.cumsum(np.where(pickable, dataset.supports, 0))]).astype(
             np.int64
@@ -65,6 +68,7 @@ def _source_of(
         tick=rows.tick,
         supports_before=before,
         fine=fine.astype(np.bool_),
+        weight=np.empty(0, np.int64) if weight is None else weight,
         levels=dataset.levels,
         width=errors.width,
         reach=who.value_reach(dataset),
@@ -88,12 +92,11 @@ def sample(
     item = np.empty(n, np.int64)
     value, time = np.full(n, np.nan), np.full(n, np.nan)
     length = np.full(targets.size, np.nan)
-    marked = pickable = who.pickable(dataset)
-    n_rare = -1
-    if who.choice.kind == "rare":
-        marked, n_rare = who.rare_items(dataset)
+    chosen, pickable = who.pick_rule(dataset), who.pickable(dataset)
+    split = chosen.split
+    marked = pickable if split is None else split.first
     errors = (who.value_kernel(dataset) or Exact()).errors(dataset.levels)
-    rule = _rule_of(who, dataset, n_rare, errors)
+    rule = _rule_of(who, dataset, chosen, errors)
     data = _source_of(who, dataset, rows, pickable, errors)
     salt = np.zeros(n if who.wrong and rule.wrong_items else 0, np.uint64)
 

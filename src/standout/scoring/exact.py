@@ -15,8 +15,9 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.index import Shard
 from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
-from standout.scoring.chances import pair_chances, seek
-from standout.scoring.factors import factors_of
+from standout.formulas.pick_order import log_mean_order, log_weighted_wrong
+from standout.scoring.chances import fine_events, pair_chances, seek
+from standout.scoring.factors import NO_FACTOR, factors_of
 from standout.scoring.kernels import same_arrays, same_tables
 from standout.scoring.listed import ListedKernel
 from standout.scoring.mass import exponential
@@ -51,21 +52,29 @@ class ExactScratch(NamedTuple):
     wrong: Array
     held: Array
     supports: Array
+    pick: Array
+    """float64 (facts of a query): weight of each held item in the record."""
+    fine: Array
+    """float64 (facts of a query): the same, of what can be wrong."""
     sums: Array
 
 
 def for_shard(plan: Plan, shard: Shard) -> ExactTables:
     """Exact tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.exact is not None
+    totals = [factors_of(factor, shard) for factor in plan.further]
     return plan.exact._replace(
-        log_pick=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard)
+        log_pick=factors_of(plan.factor, shard),
+        weight=factors_of(plan.weight, shard),
+        pick_total=totals[0] if totals else NO_FACTOR,
+        fine_total=totals[-1] if totals else NO_FACTOR,
     )
 
 
 @jit
 def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> ExactScratch:
     """Scratch memory for blocks of that size and queries of that many facts."""
-    n = max(1 << min(most_wrong, MOST_ORDERED), most_wrong + 1)
+    n = max(1 << min(max(most_wrong, most_facts), MOST_ORDERED), most_wrong + 1)
     return ExactScratch(
         np.zeros(block_size, np.uint16),
         np.zeros(block_size, np.int32),
@@ -75,6 +84,8 @@ def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> Exa
         np.empty(most_facts),
         np.empty(most_facts),
         np.empty(most_facts, np.bool_),
+        np.empty(most_facts),
+        np.empty(most_facts),
         np.empty(most_facts),
         np.empty(n),
     )
@@ -114,6 +125,17 @@ def count_shared(
                 scratch.n_shared[k] += at < hi and post.local[at] == k
 
 
+@jit
+def held_order(m: int, total: float, scratch: ExactScratch) -> float:
+    """Log probability of the held items of the first `m` facts as picks by weight, averaged over their orders."""
+    n = np.int64(0)
+    for j in range(m):
+        if scratch.held[j]:
+            scratch.supports[n] = scratch.pick[j]
+            n += 1
+    return log_mean_order(scratch.supports, n, total, scratch.sums)
+
+
 @jit_inline
 def log_chance(
     k: int, b: int, q: int, post: Postings, plan: Tables, t: ExactTables, scratch: ExactScratch
@@ -123,7 +145,8 @@ def log_chance(
     m = hi - lo
     record = b * post.block_size + k
     missing, contradicted, n_marked = np.int64(0), np.int64(0), np.int64(0)
-    possible = t.log_pick[record] < np.inf
+    log_pick = t.log_pick[record]
+    possible = log_pick < np.inf
     most_missing = t.wrong[q] if t.wrong_items else np.int64(0)
     most_contradicted = t.wrong[q] - most_missing
     j = np.int64(0)
@@ -134,8 +157,13 @@ def log_chance(
         scratch.cursor[j] = at
         scratch.held[j] = at < stop and post.local[at] == k
         if scratch.held[j]:
-            right, wrong, _ = pair_chances(at, stop, f, post, plan.fact.known_tick, t)
+            right, wrong, after = pair_chances(at, stop, f, post, plan.fact.known_tick, t)
             scratch.right[j], scratch.wrong[j] = right, wrong
+            if t.weighted:
+                scratch.pick[j] = scratch.fine[j] = t.pick_weight[f]
+                if t.by_events:
+                    scratch.pick[j] *= after - at
+                    scratch.fine[j] *= fine_events(at, after, f, post, plan.fact.known_tick, t)
             contradicted += right <= 0.0
             possible = contradicted <= most_contradicted and right + wrong > 0.0
             n_marked += t.marked[f]
@@ -145,12 +173,30 @@ def log_chance(
         j += 1
     if not possible or missing != most_missing or (t.n_marked >= 0 and n_marked != t.n_marked):
         return -np.inf
+    if t.weighted and (t.wrong_items or t.wrong[q] == 0):
+        log_pick -= held_order(m, t.pick_total[record], scratch)
+    elif t.weighted:
+        return (
+            log_weighted_wrong(
+                scratch.right[:m],
+                scratch.wrong[:m],
+                scratch.pick[:m],
+                scratch.fine[:m],
+                t.wrong[q],
+                t.pick_total[record],
+                t.fine_total[record],
+                scratch.supports,
+                scratch.sums,
+            )
+            - log_pick
+            - t.log_ways[q]
+        )
     if not t.wrong_items:
         return log_wrong_values(
             scratch.right[:m],
             scratch.wrong[:m],
             t.wrong[q],
-            t.log_pick[record],
+            log_pick,
             t.log_ways[q],
             scratch.sums,
         )
@@ -163,7 +209,7 @@ def log_chance(
         t.support[lo:hi],
         t.mean_right[lo:hi],
         float(rest),
-        t.log_pick[record],
+        log_pick,
         t.log_ways[q],
         scratch.supports,
         scratch.sums,
