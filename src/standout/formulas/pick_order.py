@@ -11,8 +11,8 @@ from standout.jit import njit
 MOST_UNDETERMINED = 16
 """Most facts of a query for which all choices of wrong values are summed up."""
 
-_STEP = 0.25
-"""Step of the integral in log t. The integrand is analytic for |Im log t| < π/2, so its error is below 1e-15."""
+_STEP = 0.08
+"""Step of the integral in log t: the error of the sum falls exponentially in 1/step, and is below 1e-12 for 40 items."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
