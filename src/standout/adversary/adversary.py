@@ -321,9 +321,17 @@ class Adversary:
 
         Wrong values are drawn first, among the target's entries that can be wrong: with a value or
         a time known, and a value and a time of the release outside the tolerance. The right facts
-        come from the remaining items. Wrong items are drawn by (record, item) pairs of the release,
-        one after the other, among the items that the target lacks; value and time are those of a
-        random pair, with the adversary's usual error. The order of the facts in a query is random.
+        come from the remaining items.
+
+        Where the choice gives items weights (`event`, `popular`), each draw is in proportion to the
+        weights of the items that are left: wrong values first, among the items that can be wrong
+        (for `event`, by the number of their events that can be), then right facts among all items
+        that remain. The known event of an item is a random one of these events.
+
+        Wrong items do not depend on the choice. They are drawn by (record, item) pairs of the
+        release, one after the other, among the items that the target lacks; value and time are
+        those of a random pair, with the adversary's usual error. The order of the facts in a query
+        is random.
 
         Parameters
         ----------

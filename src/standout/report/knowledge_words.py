@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from standout.adversary.choices import choice_sentence, choice_words
 from standout.data.times import time_words, within_text
 from standout.data.values import value_words
 

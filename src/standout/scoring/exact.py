@@ -8,15 +8,14 @@ candidates.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from standout.arrays import Array
 from standout.data.index import Shard
-from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
-from standout.formulas.pick_order import log_mean_order, log_weighted_wrong
+from standout.formulas.likelihood import log_wrong_items, log_wrong_values
+from standout.formulas.pick_order import log_weighted_wrong
 from standout.scoring.chances import fine_events, pair_chances, seek
+from standout.scoring.exact_scratch import ExactScratch, held_order, make_exact_scratch
 from standout.scoring.factors import NO_FACTOR, factors_of
 from standout.scoring.kernels import same_arrays, same_tables
 from standout.scoring.listed import ListedKernel
@@ -35,30 +34,6 @@ _OF_WRONG_ITEMS = {"total", "n_possible", "support", "mean_right", "gone_ptr", "
 """Tables that scores depend on only if wrong facts are items that the target lacks."""
 
 
-class ExactScratch(NamedTuple):
-    """Scratch memory of one thread."""
-
-    n_held: Array
-    """uint16 (block): known items that each record holds."""
-    n_shared: Array
-    """int32 (block): pickable items that each record shares with the excluded one."""
-    local: Array
-    """int64 (block): candidates, as offsets in the block, ascending."""
-    score: Array
-    """int64 (block): their scores."""
-    cursor: Array
-    """int64 (facts of a query): position in each item's run from which the search continues."""
-    right: Array
-    wrong: Array
-    held: Array
-    supports: Array
-    pick: Array
-    """float64 (facts of a query): weight of each held item in the record."""
-    fine: Array
-    """float64 (facts of a query): the same, of what can be wrong."""
-    sums: Array
-
-
 def for_shard(plan: Plan, shard: Shard) -> ExactTables:
     """Exact tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.exact is not None
@@ -68,26 +43,6 @@ def for_shard(plan: Plan, shard: Shard) -> ExactTables:
         weight=factors_of(plan.weight, shard),
         pick_total=totals[0] if totals else NO_FACTOR,
         fine_total=totals[-1] if totals else NO_FACTOR,
-    )
-
-
-@jit
-def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> ExactScratch:
-    """Scratch memory for blocks of that size and queries of that many facts."""
-    n = max(1 << min(max(most_wrong, most_facts), MOST_ORDERED), most_wrong + 1)
-    return ExactScratch(
-        np.zeros(block_size, np.uint16),
-        np.zeros(block_size, np.int32),
-        np.empty(block_size, np.int64),
-        np.empty(block_size, np.int64),
-        np.empty(most_facts, np.int64),
-        np.empty(most_facts),
-        np.empty(most_facts),
-        np.empty(most_facts, np.bool_),
-        np.empty(most_facts),
-        np.empty(most_facts),
-        np.empty(most_facts),
-        np.empty(n),
     )
 
 
@@ -123,17 +78,6 @@ def count_shared(
                 k = scratch.local[c]
                 at = seek(post.local, at, hi, k)
                 scratch.n_shared[k] += at < hi and post.local[at] == k
-
-
-@jit
-def held_order(m: int, total: float, scratch: ExactScratch) -> float:
-    """Log probability of the held items of the first `m` facts as picks by weight, averaged over their orders."""
-    n = np.int64(0)
-    for j in range(m):
-        if scratch.held[j]:
-            scratch.supports[n] = scratch.pick[j]
-            n += 1
-    return log_mean_order(scratch.supports, n, total, scratch.sums)
 
 
 @jit_inline
