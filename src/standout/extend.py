@@ -1,9 +1,10 @@
-"""Names for authors of attacks, defenses, readers and engines of their own.
+"""Names for authors of attacks, choices, defenses, readers and engines of their own.
 
-An attack, a defense and a reader are registered under a name; an engine is passed as an object.
+An attack, a choice, a defense and a reader are registered under a name; an engine is passed as an object.
 `examples/` has one file for each of them.
 """
 
+from standout.adversary.choices import Choice, PickRule, register_choice
 from standout.adversary.knowledge import Facts
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.criterion import one_over_sigma, stands_out
@@ -34,6 +35,10 @@ __all__ = [
     "Outcome",
     "stands_out",
     "one_over_sigma",
+    # choices of the known items
+    "Choice",
+    "register_choice",
+    "PickRule",
     # the noise model of the likelihood
     "Noise",
     "LevelBins",

@@ -319,13 +319,13 @@ def can_be_wrong(e: Entry, table: Table, who: so.Adversary) -> bool:
 def test_eligible_are_those_who_hold_enough_items(table, who):
     who = fitted(who, table)
     by_popularity = sorted(table.items, key=lambda i: (-table.support(i), i))
-    top = who.choice.top if who.choice.kind == "outside-top" else 0
+    top = who.choice.top if who.choice.name == "outside-top" else 0
     pickable = set(by_popularity[top:])
     expected = []
     for at, record in enumerate(table.records):
         mine = {e.item for e in table.entries if e.record == record}
         fine = {e.item for e in table.entries if e.record == record and can_be_wrong(e, table, who)}
-        if who.choice.kind == "rare":
+        if who.choice.name == "rare":
             rare = {i for i in mine if 1 / math.log2(max(table.support(i), 2)) >= who.choice.rarity}
             delta_m = who.choice.share * who.knows
             enough = len(rare) > delta_m and len(mine - rare) >= who.knows - delta_m

@@ -212,3 +212,24 @@ def test_a_saved_dataset_keeps_its_attributes(release, tmp_path):
     opened = so.Dataset.open(tmp_path / "saved")
     assert opened.fingerprint == release.fingerprint
     assert list(opened.attributes) == ["age", "postcode"]
+
+
+@pytest.mark.parametrize("choose", ["popular", "event"])
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_attributes_beside_weighted_items_add_the_same_to_every_record(release, people, choose, wrong):
+    """Of the records with the same postcode, scores differ as they do without it."""
+    bare = so.Adversary(knows=2, wrong=wrong, time_within=3, choose=choose)
+    more = so.Adversary(knows=2, wrong=wrong, choose=choose, within={"time": 3, "postcode": 0})
+    targets = bare.eligible(release)[:20]
+    one, other = (w.sample(release, targets, seed=2) for w in (bare, more))
+    for without, beside, q in zip(
+        so.attack("likelihood").scores(release, one),
+        so.attack("likelihood").scores(release, other),
+        targets,
+        strict=True,
+    ):
+        same = people[1] == people[1][q]
+        assert (beside[~same] == -np.inf).all()
+        possible = same & np.isfinite(without)
+        assert (np.isfinite(beside) == possible).all() and possible[q]
+        assert np.ptp((beside - without)[possible]) < 1e-6

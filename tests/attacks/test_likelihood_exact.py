@@ -119,7 +119,7 @@ def enumerated(who, ds, facts, r, gone=-1):
     total = 0.0
     for order in permutations(range(m)):  # order[j] = place in the query of the fact drawn j-th
         as_drawn = [facts[p] for p in order]
-        if who.choice.kind == "rare":
+        if who.choice.name == "rare":
             total += picked_by_rarity(who, ds, data, as_drawn, r, own)
         else:
             total += picked(who, ds, data, as_drawn, r, own, k, pickable)
@@ -134,7 +134,10 @@ def picked(who, ds, data, facts, r, own, k, pickable):
     fine = [i for i in own if any(can_be_wrong(who, ds, e) for e in data[r][i])]
     if any(f[0] not in fine for f in facts[:w]):
         return 0.0
-    p = 1 / perm(len(fine), w) / perm(len(own) - w, k - w)
+    if any(weight_of(who, ds, data[r], i) != 1 for i in own):
+        p = picked_by_weight(who, ds, data[r], [f[0] for f in facts[:k]], w, own, fine)
+    else:
+        p = 1 / perm(len(fine), w) / perm(len(own) - w, k - w)
     p *= prod(chance_of_telling(who, ds, data[r][f[0]], f, j < w) for j, f in enumerate(facts[:k]))
     pairs = [(s, i) for s in data for i in data[s] if i in pickable and i not in data[r]]
     for f in facts[k:]:
@@ -143,6 +146,24 @@ def picked(who, ds, data, facts, r, own, k, pickable):
             len(pairs), 1
         )
         pairs = [(s, i) for s, i in pairs if i != f[0]]
+    return p
+
+
+def weight_of(who, ds, record, i, only_fine=False):
+    """Weight of an item of a record: its events, those that can be wrong, its support, or 1."""
+    if who.choose == "event":
+        return sum(not only_fine or can_be_wrong(who, ds, e) for e in record[i])
+    return int(ds.supports[i]) if who.choose == "popular" else 1
+
+
+def picked_by_weight(who, ds, record, items, w, own, fine):
+    """Chance of these items in this order: w by the weights of what can be wrong, then the others from what is left."""
+    p, taken = 1.0, []
+    for j, i in enumerate(items):
+        left = [x for x in (fine if j < w else own) if x not in taken]
+        weights = {x: weight_of(who, ds, record, x, only_fine=j < w) for x in left}
+        p *= weights[i] / sum(weights.values())
+        taken.append(i)
     return p
 
 
@@ -221,6 +242,17 @@ ADVERSARIES = [
         knows=2, wrong=1, wrong_kind="value", value_within=0, time_within=1, choose="outside-top:1"
     ),
     so.Adversary(knows=2, wrong=0, value_within=0, time_within=None, choose="rare:0.4@0.55"),
+    *(
+        so.Adversary(choose=choose, **known)
+        for choose in ("event", "popular")
+        for known in (
+            {"knows": 2, "value_within": 1, "time_within": 1},
+            {"knows": 3, "value_within": None},
+            {"knows": 3, "wrong": 1, "wrong_kind": "item", "value_within": 1, "time_within": 1},
+            {"knows": 3, "wrong": 1, "value_within": 1, "time_within": 4},
+            {"knows": 3, "wrong": 2, "value_within": 0},
+        )
+    ),
 ]
 
 
@@ -250,7 +282,7 @@ def test_the_informed_likelihood_is_what_enumeration_gives(who, shape):
 
 @pytest.mark.parametrize("shape", ["plain", "repeats and gaps"])
 @pytest.mark.parametrize(
-    "who", [a for a in ADVERSARIES if a.choice.kind != "rare"], ids=lambda w: w.describe()
+    "who", [a for a in ADVERSARIES if a.choice.name != "rare"], ids=lambda w: w.describe()
 )
 def test_the_sampler_draws_as_often_as_the_likelihood_says(who, shape, monkeypatch):
     # 4,000 draws of one target each: threads would take most of the time

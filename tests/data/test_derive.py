@@ -218,7 +218,7 @@ def test_changes_that_do_not_fit_the_entries_are_refused():
         ({"value": [1, 1, 1], "levels": [np.nan]}, "finite"),
         ({"day": [0.5, 1, 1]}, "whole days"),
         ({"day": [0, 1, 1e9]}, "span"),
-        ({"drop": ("day",)}, "use value or time"),
+        ({"drop": ("day",)}, "use time, value"),
     ):
         with pytest.raises(ParameterError, match=says):
             ds.with_entries(**changes)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.bayes import log_falling, picks
+from standout.attacks.picks import log_falling, picks
 from standout.scoring.factors import ByCount, ByNorm, BySum, factors_of
 
 N_ITEMS, PER_RECORD, N_QUERIES = 1_000, 4, 1_000

@@ -130,9 +130,7 @@ def test_equal_facts_share_rows_of_the_time_table():
     who = so.Adversary(knows=4, time_within=14)
     facts = who.sample(data, who.eligible(data)[:40]).bind(data)
     nobody = np.full(40, -1, np.int64)
-    made = threshold_tables(
-        Known.of(data, facts, nobody), np.ones(160), 0.0, 14
-    )
+    made = threshold_tables(Known.of(data, facts, nobody), np.ones(160), 0.0, 14)
     assert made.time.shape == (2, 2 * 15 + 2)
     odds = so.attack("likelihood", noise=so.Noise(0.1, 0.1, None, Window(14)))
     assert odds.compile(data, facts, nobody).tables.row.odds_time.shape[0] <= 2

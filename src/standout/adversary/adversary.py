@@ -2,55 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from standout.adversary.choices import Choice, PickRule, parse_choice
 from standout.adversary.choosing import choose_records, count_eligible
 from standout.adversary.eligible import conditions
 from standout.adversary.level_errors import ChannelError, LevelErrors, channels_of
 from standout.arrays import Array
+from standout.data.cache import once
 from standout.data.catalog import Catalog, check_dataset
 from standout.data.channels import JointDataset, joint_dataset
 from standout.data.scale import ValueScale
 from standout.data.times import days_within, ticks_within, time_words
 from standout.data.values import channel_words, percent, value_words
 from standout.errors import EligibilityError, ParameterError
+from standout.formulas.pick_order import MOST_UNDETERMINED
 from standout.kernels.levels import ErrorKernel, LevelKernel, Uniform
 from standout.kernels.moments import Window
 
 if TYPE_CHECKING:
     from standout.adversary.knowledge import Knowledge
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Which of a target's items may be known."""
-
-    kind: str = "uniform"
-    top: int = 0
-    """`outside-top:K`: the K most held items are left out."""
-    share: float = 0.0
-    rarity: float = 0.0
-    """`rare:SHARE@T`: ⌈SHARE·knows⌉ items with w_i ≥ T, the rest from the others (DSS12)."""
-
-    @classmethod
-    def parse(cls, text: str) -> Choice:
-        """Read `uniform`, `outside-top:500` or `rare:0.75@0.07`."""
-        if text == "uniform":
-            return cls()
-        if found := re.fullmatch(r"outside-top:(\d+)", text):
-            return cls("outside-top", top=int(found[1]))
-        if found := re.fullmatch(r"rare:(\d*\.?\d+)@(\d*\.?\d+)", text):
-            share, rarity = float(found[1]), float(found[2])
-            if 0 < share <= 1 and rarity > 0:
-                return cls("rare", share=share, rarity=rarity)
-        raise ParameterError(
-            f"choose={text!r}: use uniform, outside-top:K (K = a number of items) or rare:SHARE@T (0 < SHARE ≤ 1)"
-        )
 
 
 class _LeftOut(int):
@@ -84,7 +59,9 @@ class Adversary:
         "3d" or "2w". The error is a uniform whole number of the data's ticks
         (`Dataset.time_resolution`). None = times are not known.
     choose
-        "uniform", "outside-top:K" or "rare:SHARE@T".
+        How the known items are chosen: "uniform", "event" (random events: an item with ten events
+        is ten times as likely), "popular" (in proportion to how many people hold the item),
+        "outside-top:K", "rare:SHARE@T", or a name of `standout.extend.register_choice`.
     gamma
         DSS12 noise in place of `value_within`: a real number uniform in ±gamma × (range of the
         scale).
@@ -132,7 +109,7 @@ class Adversary:
             raise ParameterError(
                 f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'"
             )
-        Choice.parse(self.choose)
+        parse_choice(self.choose)
         self._settle_numbers()
 
     def _settle_within(self) -> None:
@@ -185,8 +162,8 @@ class Adversary:
 
     @property
     def choice(self) -> Choice:
-        """The choice rule, taken apart."""
-        return Choice.parse(self.choose)
+        """The choice of items, made from its text."""
+        return parse_choice(self.choose)
 
     @property
     def wrong_varies(self) -> bool:
@@ -239,8 +216,8 @@ class Adversary:
             words.append(channel_words(name, within))
         if self.time_within is not None:
             words.append(time_words(self.time_within, resolution))
-        if self.choose != "uniform":
-            words.append(self.choose)
+        if chosen := self.choice.words:
+            words.append(chosen)
         if self.length_within is not None:
             words.append(f"length ±{100 * self.length_within:g} %")
         return ", ".join(words)
@@ -362,6 +339,11 @@ class Adversary:
         reach = self.time_ticks(dataset)
         if not self.wrong or self.wrong_kind == "item":
             return
+        if self.knows > MOST_UNDETERMINED and self.pick_rule(dataset).weighted:
+            raise ParameterError(
+                f"knows={self.knows}: with choose={self.choose!r} and wrong values, use at most {MOST_UNDETERMINED} items, "
+                "or wrong_kind='item'"
+            )
         if not (self.tells_value(dataset) or self.tells_time(dataset)):
             raise ParameterError(
                 f"wrong={self.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
@@ -381,28 +363,33 @@ class Adversary:
                 f"time_within={self.time_within} off; lower time_within, or use wrong_kind='item'"
             )
 
+    def pick_rule(self, dataset: Catalog) -> PickRule:
+        """What the choice means for this data; computed on first use and cached on it."""
+        choice = self.choice
+        if isinstance(dataset, JointDataset) and dataset.whole is not None:
+            # the choice is about items; attributes are known beside them
+            return self.pick_rule(dataset.whole).beside(len(dataset.attributes_read))
+        # a class that was registered again under the same name is another choice
+        key = (self.choose, type(choice), self.knows)
+        return once(
+            dataset,
+            "pick_rule",
+            key,
+            lambda: choice.compile(dataset, self.knows).settled(dataset),
+        )
+
     def pickable(self, dataset: Catalog) -> Array:
         """Marks of the items that may be known, bool (items); all of them for `rare`."""
-        if self.choice.kind == "outside-top":
-            return np.asarray(dataset.popularity_rank >= self.choice.top)
-        if isinstance(dataset, JointDataset):
-            return ~dataset.is_attribute
-        return np.ones(dataset.n_items, np.bool_)
+        marked = self.pick_rule(dataset).marked
+        assert marked is not None
+        return marked
 
     def pools(self, dataset: Catalog) -> list[tuple[Array, int]]:
         """Sets of items that facts are drawn from, as marks, and the number of facts from each."""
-        if self.choice.kind != "rare":
+        split = self.pick_rule(dataset).split
+        if split is None:
             return [(self.pickable(dataset), self.n_right_items)]
-        rare, n_rare = self.rare_items(dataset)
-        return [(rare, n_rare), (~rare, self.knows - n_rare)]
-
-    def rare_items(self, dataset: Catalog) -> tuple[Array, int]:
-        """Marks of the rare items, and the number of facts about them (`choose="rare:SHARE@T"`)."""
-        from standout.formulas.dss12 import is_rare
-
-        # tolerance for shares that are not exact in binary
-        n_rare = int(np.ceil(self.choice.share * self.knows - 1e-9))
-        return is_rare(dataset.supports, self.choice.rarity), n_rare
+        return [(split.first, split.n_first), (~split.first, self.knows - split.n_first)]
 
     def eligible(self, dataset: Catalog) -> Array:
         """Indices of the records that hold enough items for this adversary."""
@@ -426,9 +413,17 @@ class Adversary:
 
         Wrong values are drawn first, among the target's entries that can be wrong: with a value or
         a time known, and a value and a time of the release outside the tolerance. The right facts
-        come from the remaining items. Wrong items are drawn by (record, item) pairs of the release,
-        one after the other, among the items that the target lacks; value and time are those of a
-        random pair, with the adversary's usual error. The order of the facts in a query is random.
+        come from the remaining items.
+
+        Where the choice gives items weights (`event`, `popular`), each draw is in proportion to the
+        weights of the items that are left: wrong values first, among the items that can be wrong
+        (for `event`, by the number of their events that can be), then right facts among all items
+        that remain. The known event of an item is a random one of these events.
+
+        Wrong items do not depend on the choice. They are drawn by (record, item) pairs of the
+        release, one after the other, among the items that the target lacks; value and time are
+        those of a random pair, with the adversary's usual error. The order of the facts in a query
+        is random.
 
         Parameters
         ----------

@@ -99,6 +99,29 @@ def records_by_count(data: Catalog, marked: Array | None) -> Array:
     )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CountEntries(Task[Sums]):
+    """Number of entries of each item; every event of a repeated pair counts."""
+
+    n_items: int
+
+    def empty(self) -> Sums:
+        """Zeros."""
+        return Sums(np.zeros(self.n_items, np.int64))
+
+    def run(self, shard: Shard, into: Sums | None = None, queries: Range | None = None) -> Sums:
+        """Numbers of the shard's entries."""
+        found = Sums(np.diff(shard.ptr.astype(np.int64), axis=1).sum(axis=0))
+        return found if into is None else into.merge(found)
+
+
+def entries_by_item(data: Catalog) -> Array:
+    """int64 (items): number of entries of each item; cached on the dataset."""
+    if not data.has_repeats:
+        return data.supports
+    return once(data, "entries_by_item", None, lambda: data.map(CountEntries(data.n_items)).total)
+
+
 @jit
 def _count_rows(ptr: Array, item: Array, marked: Array, passing: Array) -> Array:
     """Distinct marked items of each record with an entry that passes."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from standout.adversary.splitmix import below, draw_bits, mix, start, step
+from standout.adversary.weighted_draws import pick_weighted
 from standout.arrays import Array
 from standout.data.purposes import PURPOSE_KNOWLEDGE
 from standout.jit import njit
@@ -32,6 +33,8 @@ class Source(NamedTuple):
     """int64 (items + 1): (record, item) pairs of all pickable items before each item. Size 0 where no item is wrong."""
     fine: Array
     """Per entry: whether it can give a wrong fact. Size 0 if wrong facts are not wrong values."""
+    weight: Array
+    """int64 (items): weight of each item; size 0 where all are equally likely."""
     levels: Array
     width: Array
     """(levels,): largest error of a right value, where errors are real numbers."""
@@ -55,6 +58,8 @@ class Rule(NamedTuple):
     """Whether wrong facts are wrong items; else wrong values."""
     n_rare: int
     """Items taken from the marked ones; the rest from the unmarked. -1: all from the marked."""
+    by_events: bool
+    """Whether the weight of an item is multiplied by the number of its events."""
     tells_value: bool
     value_steps: int
     """Largest error of a right value in steps of the grid; -1 where errors are real numbers."""
@@ -234,6 +239,37 @@ def _choose_wrong(state: Array, rule: Rule, wrong: Array) -> int:
 
 
 @jit
+def _pick_evenly(
+    state: Array,
+    rule: Rule,
+    n_items: tuple[int, int, int, int],
+    wrong: Array,
+    n_wrong: int,
+    right: int,
+    pool: Array,
+    others: Array,
+    chosen: Array,
+) -> None:
+    """Pick items that are equally likely into `chosen`, those with wrong values in front.
+
+    Wrong values are drawn first, among the entries that can be wrong.
+    """
+    n_pool, fine_pool, n_others, fine_others = n_items
+    from_marked = right if rule.n_rare < 0 else min(rule.n_rare, right)
+    none = np.int64(0)
+    w_marked = none
+    if n_wrong > 0:
+        for k in range(rule.knows):
+            w_marked += wrong[k] and k < from_marked
+    w_others = n_wrong - w_marked
+    _pick(state, pool, none, fine_pool, w_marked, chosen, none)
+    _pick(state, others, none, fine_others, w_others, chosen, w_marked)
+    _pick(state, pool, w_marked, n_pool, from_marked - w_marked, chosen, n_wrong)
+    n = right - from_marked - w_others
+    _pick(state, others, w_others, n_others, n, chosen, from_marked + w_others)
+
+
+@jit
 def draw_queries(
     targets: Array,
     seed: int,
@@ -259,36 +295,24 @@ def draw_queries(
     for r in targets:
         longest = max(longest, data.ptr[r + 1] - data.ptr[r])
     pool, others = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    weights = np.empty(longest if data.weight.size > 0 else 0, np.int64)
     chosen, taken = np.empty(rule.knows, np.int64), np.empty(rule.knows, np.int64)
     wrong, place = np.empty(rule.knows, np.bool_), np.empty(rule.knows, np.int64)
     state = np.empty(1, np.uint64)
     for q in range(targets.size):
         r = targets[q]
         state[0] = start(seed, np.int64(PURPOSE_KNOWLEDGE), data.key[r])
-        n_pool, fine_pool, n_others, fine_others = _fill_pools(r, data, marked, pool, others)
+        n_items = _fill_pools(r, data, marked, pool, others)
         n_wrong = _choose_wrong(state, rule, wrong)
         right = rule.knows - (n_wrong if rule.wrong_items else 0)
-        from_marked = right if rule.n_rare < 0 else min(rule.n_rare, right)
-        # wrong values are drawn first, among the entries that can be wrong; `chosen` has them in
-        # front
-        none = np.int64(0)
-        w_marked, w_others = none, none
-        if not rule.wrong_items:
-            for k in range(rule.knows):
-                w_marked += wrong[k] and k < from_marked
-            w_others = n_wrong - w_marked
-        _pick(state, pool, none, fine_pool, w_marked, chosen, none)
-        _pick(state, others, none, fine_others, w_others, chosen, w_marked)
-        _pick(state, pool, w_marked, n_pool, from_marked - w_marked, chosen, w_marked + w_others)
-        _pick(
-            state,
-            others,
-            w_others,
-            n_others,
-            right - from_marked - w_others,
-            chosen,
-            from_marked + w_others,
-        )
+        wrong_values = np.int64(0) if rule.wrong_items else n_wrong
+        if data.weight.size > 0:
+            sizes, stop = n_items[:2], data.ptr[r + 1]
+            pick_weighted(
+                state, data, rule.by_events, stop, sizes, wrong_values, right, pool, weights, chosen
+            )
+        else:
+            _pick_evenly(state, rule, n_items, wrong, wrong_values, right, pool, others, chosen)
         # the position of a fact in its query must not show whether it is wrong
         for k in range(rule.knows):
             place[k] = k
@@ -297,7 +321,7 @@ def draw_queries(
             place[k], place[j] = place[j], place[k]
         base = q * rule.knows
         for k in range(right):
-            is_wrong = k < w_marked + w_others
+            is_wrong = k < wrong_values
             at = _random_event(state, chosen[k], data.ptr[r + 1], data, is_wrong)
             item[base + place[k]] = data.item[at]
             _tell(state, at, is_wrong, data, rule, base + place[k], value, time)

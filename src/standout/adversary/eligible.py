@@ -15,24 +15,16 @@ if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
 
 
-_SLACK = 1e-9
-
-
 def conditions(who: Adversary, data: Catalog) -> tuple[Condition, ...]:
     """Conditions that a record must satisfy to be a target of this adversary."""
     who.check_channels(data)
     pools = [(None if marks.all() else marks, n) for marks, n in who.pools(data)]
-    if who.choice.kind == "rare":
-        delta = who.choice.share * who.knows
-        # the rule that reproduces the published Table 1: more than δm rare items and at least
-        # (1-δ)m others
-        least = [int(np.floor(delta + _SLACK)) + 1, int(np.ceil(who.knows - delta - _SLACK))]
-    else:
-        least = [who.n_right_items]
+    split = who.pick_rule(data).split
+    least = (who.n_right_items,) if split is None else split.least
     made = [Condition(ItemCount(marks), n) for (marks, _), n in zip(pools, least, strict=True)]
     if who.wrong_kind == "item" and who.wrong:
         # enough items that the target lacks
-        held = ItemCount(pools[0][0] if who.choice.kind != "rare" else None)
+        held = ItemCount(pools[0][0] if split is None else None)
         made.append(Condition(held, 0, int(who.pickable(data).sum()) - who.most_wrong))
     elif (test := entry_test(who, data)) is not None:
         made += [Condition(ItemCount(marks, test), min(n, who.most_wrong)) for marks, n in pools]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.choices import PickRule
 from standout.adversary.choosing import draw_order, satisfied
 from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
@@ -32,7 +33,7 @@ def sample_targets(dataset: Dataset, eligible: Array, n: int | None, seed: int) 
 
 
 def _rule_of(
-    who: Adversary, dataset: Catalog, n_rare: int, errors: Errors, tells_value: bool
+    who: Adversary, dataset: Catalog, chosen: PickRule, errors: Errors, tells_value: bool
 ) -> Rule:
     """The adversary's parameters as the draw needs them."""
     return Rule(
@@ -40,7 +41,8 @@ def _rule_of(
         n_wrong=0 if who.wrong_varies else int(who.wrong),
         p_wrong=float(who.wrong) if who.wrong_varies else 0.0,
         wrong_items=who.wrong_kind == "item",
-        n_rare=n_rare,
+        n_rare=-1 if chosen.split is None else chosen.split.n_first,
+        by_events=chosen.by_events,
         tells_value=tells_value,
         value_steps=errors.steps,
         value_step=errors.step,
@@ -60,6 +62,7 @@ def _source_of(
     """The data as the draw needs it: the targets' own rows, and what the catalog says."""
     scale, level = (Channel("value", np.empty(0)), None) if value is None else value
     before = fine = np.empty(0, np.int64)
+    weight = who.pick_rule(dataset).weight
     if who.wrong and who.wrong_kind == "item":
         before = np.concatenate([[0], np.cumsum(np.where(pickable, dataset.supports, 0))]).astype(
             np.int64
@@ -75,6 +78,7 @@ def _source_of(
         tick=rows.tick,
         supports_before=before,
         fine=fine.astype(np.bool_),
+        weight=np.empty(0, np.int64) if weight is None else weight,
         levels=scale.levels,
         width=errors.width,
         reach=who.value_reach(scale),
@@ -98,15 +102,14 @@ def sample(
     item = np.empty(n, np.int64)
     value, time = np.full(n, np.nan), np.full(n, np.nan)
     length = np.full(targets.size, np.nan)
-    marked = pickable = who.pickable(dataset)
-    n_rare = -1
-    if who.choice.kind == "rare":
-        marked, n_rare = who.rare_items(dataset)
+    chosen, pickable = who.pick_rule(dataset), who.pickable(dataset)
+    split = chosen.split
+    marked = pickable if split is None else split.first
     known = channel_levels(who, dataset)
     part = known.pop("value", None)
     kernel = part.kernel if part is not None and isinstance(part.kernel, ErrorKernel) else Exact()
     levels = np.empty(0) if part is None else part.channel.levels
-    rule = _rule_of(who, dataset, n_rare, kernel.errors(levels), part is not None)
+    rule = _rule_of(who, dataset, chosen, kernel.errors(levels), part is not None)
     value_scale = None if part is None else (part.channel, part.level)
     data = _source_of(who, dataset, rows, pickable, kernel.errors(levels), value_scale)
     entry = np.full(n, -1, np.int64)

@@ -21,7 +21,8 @@ from standout.attacks.adaptive_channels import (
     seen_values,
 )
 from standout.attacks.adaptive_sizes import Sizes, is_grouped, known_lengths, sizes, source_lengths
-from standout.attacks.bayes import NATS_PER_FACT, log_ways
+from standout.attacks.bayes import NATS_PER_FACT
+from standout.attacks.picks import log_ways
 from standout.attacks.tables import Known
 from standout.data.dataset import Dataset
 from standout.data.mechanism import Mechanism

@@ -164,16 +164,19 @@ def chosen_items(release: Dataset, who: Adversary) -> tuple[Array | None, Array 
     The rule refers to the source, and the adversary who picked by it knows which items it covers.
     If the names are replaced, the items are ranked as the release shows them.
     """
-    kind, mechanism, source = who.choice.kind, release.mechanism, release.source
-    if kind == "uniform" or source is None:
+    mechanism, source = release.mechanism, release.source
+    if source is None:
         return None, None
     renamed = mechanism is not None and mechanism.items is not None
     data = release if renamed else source
-    marks = who.pickable(data) if kind == "outside-top" else who.rare_items(data)[0]
+    split = who.pick_rule(data).split
+    marks = who.pickable(data) if split is None else split.first
+    if split is None and marks.all():
+        return None, None
     if not renamed:
         at = find_labels(source.item_labels, release.item_labels)
-        marks = np.where(at >= 0, marks[np.maximum(at, 0)], kind == "outside-top")
-    return (marks, None) if kind == "outside-top" else (None, marks)
+        marks = np.where(at >= 0, marks[np.maximum(at, 0)], split is None)
+    return (marks, None) if split is None else (None, marks)
 
 
 def source_lengths(

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choosing import Condition, count_eligible, satisfied
+from standout.adversary.choosing import satisfied
 from standout.adversary.counts import ItemCount
-from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.knowledge import Facts
 from standout.adversary.level_errors import JointKernel, distinct_levels, spread
 from standout.arrays import Array
+from standout.attacks.choice_share import chosen_share
 from standout.attacks.known_length import with_length
 from standout.attacks.noise import Noise
+from standout.attacks.picks import Picks, log_ways, picks
 from standout.attacks.table_rows import cells_of
 from standout.attacks.tables import Known
 from standout.data.cache import once
-from standout.data.catalog import Catalog
 from standout.data.item_codes import MOST_DENSE
 from standout.data.scale import ValueScale
 from standout.data.tasks import Sums
 from standout.formulas.likelihood import shrunk
 from standout.kernels.levels import LevelKernel
 from standout.scoring.chances import SumChances
-from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
 
 NATS_PER_FACT = 64.0
@@ -41,122 +38,6 @@ LEAST_CHANCE = 1e-12
 """Smallest probability of a known value and day in P(knowledge | absent)."""
 
 _SLACK = 1e-9
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Picks:
-    """Effect of an adversary's choice rule on each record and item."""
-
-    conditions: tuple[Condition, ...]
-    """Conditions of the records that the knowledge can be drawn from."""
-    n_eligible: int
-    """Number of these records."""
-    log_pick: RecordFactor
-    """Log of the number of ways to pick the right items in order; inf = not eligible."""
-    weight: RecordFactor | None
-    """Sum of the supports of the pickable items of a record, where items can be wrong."""
-    pickable: Array
-    """bool (items)."""
-    marked: Array
-    """bool (items): rare items, under the rule `rare`."""
-    n_marked: int
-    """Rare items among the right ones, -1 = any number."""
-
-
-def picks(who: Adversary, dataset: Catalog) -> Picks:
-    """Effect of the choice rule on the dataset; computed on first use and cached on it."""
-    key = (
-        who.choose,
-        who.knows,
-        who.wrong,
-        who.wrong_kind,
-        who.value_within,
-        tuple((who.within or {}).items()),
-        who.gamma,
-        who.time_within,
-    )
-    return once(dataset, "picks", key, lambda: _picks(who, dataset))
-
-
-def _picks(who: Adversary, dataset: Catalog) -> Picks:
-    pickable, able = who.pickable(dataset), conditions(who, dataset)
-    right, n_marked = who.n_right_items, -1
-    marked = np.zeros(dataset.n_items, np.bool_)
-    if who.choice.kind == "rare":
-        marked, n_marked = who.rare_items(dataset)
-        n_marked = min(n_marked, right)
-    weight = (
-        BySum(np.where(pickable, dataset.supports, 0.0))
-        if who.wrong and who.wrong_kind == "item"
-        else None
-    )
-    return Picks(
-        able,
-        count_eligible(dataset, able),
-        _log_pick(who, dataset),
-        weight,
-        pickable,
-        marked,
-        n_marked,
-    )
-
-
-def _log_pick(who: Adversary, dataset: Catalog) -> RecordFactor:
-    """Factor per record: log of the number of ways to pick its right items; inf = not eligible."""
-    pickable, right, wrong = who.pickable(dataset), who.n_right_items, int(who.wrong)
-    every = None if pickable.all() else pickable
-    count = np.arange(dataset.longest + 1)
-    able = np.ones(count.size, np.bool_)
-    if wrong and who.wrong_kind == "item":
-        able = pickable.sum() - count >= who.most_wrong
-    test = entry_test(who, dataset)
-    if who.choice.kind != "rare":
-        if test is None:
-            return ByCount(np.where(able, log_falling(count, right), np.inf), every)
-        # wrong facts are picked first, among the items that can give a wrong fact
-        first = ByCount(log_falling(count, wrong), every, test)
-        return SumOfCounts((first, ByCount(log_falling(count - wrong, right - wrong), every)))
-    rare, n_rare = who.rare_items(dataset)
-    n_marked, wanted = min(n_rare, right), who.choice.share * who.knows
-    # rare and other items are picked separately and shuffled; records with more than δm rare items
-    # are eligible
-    parts = [
-        ByCount(np.where(count > wanted + _SLACK, log_falling(count, n_marked), np.inf), rare),
-        ByCount(
-            np.where(
-                count >= who.knows - wanted - _SLACK, log_falling(count, right - n_marked), np.inf
-            ),
-            ~rare,
-        ),
-        ByCount(np.where(able, log_ways(right, n_marked), np.inf)),
-    ]
-    if test is not None:
-        pools = ((rare, n_rare), (~rare, who.knows - n_rare))
-        parts += [
-            ByCount(np.where(count >= min(n, who.most_wrong), 0.0, np.inf), marks, test)
-            for marks, n in pools
-        ]
-    return SumOfCounts(tuple(parts))
-
-
-def log_falling(n: Array, k: int) -> Array:
-    """Logarithm of n·(n-1)···(n-k+1), inf where n < k.
-
-    >>> np.exp(log_falling(np.array([5, 1]), 2)).round(6).tolist()
-    [20.0, inf]
-    """
-    enough = np.asarray(n) >= k
-    safe = np.where(enough, n, k).astype(np.float64)
-    return np.where(enough, gammaln(safe + 1) - gammaln(safe - k + 1), np.inf)
-
-
-def log_ways(n: Any, k: Any) -> Any:
-    """Logarithm of the number of ways to choose k of n."""
-    return (
-        gammaln(np.asarray(n) + 1.0)
-        - gammaln(np.asarray(k) + 1.0)
-        - gammaln(np.asarray(n) - np.asarray(k) + 1.0)
-    )
 
 
 def is_drawn_here(facts: Facts) -> bool:
@@ -212,6 +93,7 @@ def compile_exact(known: Known, who: Adversary, noise: Noise, background: Array)
         places=known.cells.places if tables.use_value else None,
         factor=log_pick,
         weight=rule.weight,
+        further=rule.totals,
     )
 
 
@@ -248,6 +130,9 @@ def _exact_tables(known: Known, who: Adversary, noise: Noise, rule: Picks) -> Ex
         gone_item=gone_item,
         log_pick=np.empty(0),
         weight=np.empty(0),
+        weighted=rule.chosen.weighted,
+        by_events=rule.chosen.by_events,
+        pick_weight=rule.chosen.weights_of(known.item),
     )
 
 
@@ -404,7 +289,11 @@ def _log_absent(
         n_rare = data.supports[rule.marked].sum() - own
         total = np.where(tables.marked == 1, n_rare, total - n_rare)
     # an item held only by the excluded record can still occur in a fact
-    q = np.where(known.given, 1.0, np.maximum(n, 0.5) / np.maximum(total, 1.0))
+    q = np.maximum(n, 0.5) / np.maximum(total, 1.0)
+    if rule.chosen.weighted:
+        e = who.wrong_share if tables.wrong_items else 0.0
+        q = (1 - e) * chosen_share(known, rule.chosen) + e * q
+    q = np.where(known.given, 1.0, q)
     # a fact without value and day cannot be wrong in them
     says = tables.has_tick | (known.has_value & tables.use_value)
     out = known.sum_over_facts(np.log(q * ((1 - h) * g + h * np.where(says, off, g))))

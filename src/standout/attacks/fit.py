@@ -32,6 +32,7 @@ from standout.attacks.odds import (
     pick_rates,
     time_background,
     value_backs,
+    weights_known,
 )
 from standout.attacks.queries import first_channel, query_batches
 from standout.attacks.tables import Known
@@ -291,9 +292,13 @@ class Weighing:
 
     def rates(self, noise: Noise) -> Array:
         """Per cell: probability that one right fact is about this item of the candidate."""
-        return pick_rates(self.known.dataset, self.known.facts, noise, self.seen.rows)[
-            self.seen.record
-        ]
+        known, seen = self.known, self.seen
+        rate = pick_rates(known.dataset, known.facts, noise, seen.rows)[seen.record]
+        chosen = weights_known(known.dataset, known.facts)
+        if chosen is None:
+            return rate
+        events = np.bincount(seen.cell, minlength=seen.row.size) if chosen.by_events else 1.0
+        return np.asarray(rate * chosen.weights_of(known.item)[seen.fact] * events)
 
     def chances(self, noise: Noise, rate: Array) -> Chances:
         """Probabilities under a noise."""

@@ -7,19 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from standout.adversary.choices import PickRule
 from standout.adversary.counts import ItemCount, records_by_count
 from standout.adversary.knowledge import Facts
 from standout.arrays import Array
 from standout.attacks.bayes import SHRINK, level_parts
+from standout.attacks.choice_share import chosen_share
 from standout.attacks.known_length import longest_possible
 from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
 from standout.data.background import background, entries_of
+from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
 from standout.formulas import likelihood as formula
 from standout.kernels.levels import LevelKernel
-from standout.scoring.factors import ByCount
+from standout.scoring.factors import ByCount, RecordFactor
+from standout.scoring.pick_weights import ByPickWeight, PickRateByWeight
 from standout.scoring.plan import Plan
 
 
@@ -72,9 +76,15 @@ def compile_odds(
     outside = (known.n_known - np.diff(known.query_ptr)) * noise.complete
     longest, length = longest_possible(known)
     base = known.sum_over_facts(base) + outside * np.log(noise.e) + length
-    factor = pick_factor(dataset, facts, noise)
+    factor, chosen = pick_factor(dataset, facts, noise), weights_known(dataset, facts)
+    if chosen is not None:
+        # known items come by the choice's weights, wrong ones by pairs of the release
+        weight = chosen.weights_of(known.item)
+        value, floor = value * known.by_cell(weight, value), floor * weight
+        base += known.sum_over_facts(np.log(q / ((1 - e) * chosen_share(known, chosen) + e * q)))
     plan = known.odds_plan(value, time.table, time.row, time.most, floor, factor, base, longest)
-    return replace(plan, n_possible=_n_possible(known, noise))
+    by_events = chosen is not None and chosen.by_events
+    return replace(plan, n_possible=_n_possible(known, noise), by_events=by_events)
 
 
 def _n_possible(known: Known, noise: Noise) -> Array:
@@ -94,18 +104,37 @@ def item_share(known: Known) -> Array:
     return np.asarray(np.maximum(known.support, 0.5) / np.maximum(total, 1))
 
 
-def pick_factor(dataset: Catalog, facts: Facts, noise: Noise) -> ByCount:
+def pick_factor(dataset: Catalog, facts: Facts, noise: Noise) -> RecordFactor:
     """Factor per record: `pick_rates`, computed by a shard, to the 24 bits of a float32: a GPU then reads half as much."""
+    if (chosen := weights_known(dataset, facts)) is not None:
+        key = (facts.adversary, noise.n_right, noise.sure, facts.from_release)
+        return once(dataset, "pick_factor", key, lambda: _weighted(dataset, facts, chosen, noise))
     rate = formula.pick_rate(np.arange(dataset.longest + 1), noise.n_right, noise.sure)
     return ByCount(rate.astype(np.float32).astype(np.float64), _pickable(dataset, facts))
 
 
+def _weighted(dataset: Catalog, facts: Facts, chosen: PickRule, noise: Noise) -> PickRateByWeight:
+    rate = formula.pick_rate(np.arange(dataset.longest + 1), noise.n_right, noise.sure)
+    count = ItemCount(_pickable(dataset, facts))
+    return PickRateByWeight(rate, count, ByPickWeight.of(chosen))
+
+
+def weights_known(dataset: Catalog, facts: Facts) -> PickRule | None:
+    """The choice of the adversary who drew the facts, if it has weights: those of this release, also if it is not the source."""
+    if facts.adversary is None:
+        return None
+    chosen = facts.adversary.pick_rule(dataset)
+    return chosen if chosen.weighted else None
+
+
 def pick_rates(dataset: Catalog, facts: Facts, noise: Noise, rows: Rows) -> Array:
-    """1/L_r for fetched records, where L_r counts the items that the adversary's choice rule could pick.
+    """1/L_r, or 1/Ω_r, for fetched records, where L_r counts the items that the adversary's choice rule could pick.
 
     A rule such as "outside the most held items" refers to the source. Another release ranks its
     items differently, so all items of a record count there.
     """
+    if (chosen := weights_known(dataset, facts)) is not None:
+        return _weighted(dataset, facts, chosen, noise).of_rows(rows)
     return formula.pick_rate(
         ItemCount(_pickable(dataset, facts)).of(rows), noise.n_right, noise.sure
     )
@@ -114,9 +143,10 @@ def pick_rates(dataset: Catalog, facts: Facts, noise: Noise, rows: Rows) -> Arra
 def _pickable(dataset: Catalog, facts: Facts) -> Array | None:
     """Mark the items that the choice rule could pick; None = all, also if the release does not show which."""
     who = facts.adversary
-    if who is None or who.choice.kind != "outside-top" or not facts.from_release:
+    if who is None or not facts.from_release:
         return None
-    return who.pickable(dataset)
+    marked = who.pickable(dataset)
+    return None if marked.all() else marked
 
 
 def value_odds(known: Known, noise: Noise) -> tuple[Array, Array]:

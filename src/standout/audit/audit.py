@@ -23,7 +23,7 @@ from standout.audit.judge import judge
 from standout.audit.measures import hits_of
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
-from standout.audit.sweep import default_sweep, fitting
+from standout.audit.sweep import default_sweep, fitting, other_choices
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
@@ -97,7 +97,11 @@ class Audit:
         self.attacks = [attacker.attack for attacker in self.experiment.attackers]
         self.defense, self.describe, self.journal = defense, describe, journal
         self.sweep = None if adversaries is not None else sweep
-        wanted = default_sweep(self.source, sweep) if adversaries is None else adversaries
+        if adversaries is None:
+            tried = default_sweep(self.source, sweep)
+            wanted: Any = [*tried, *other_choices(self.source, tried)]
+        else:
+            wanted = adversaries
         if isinstance(wanted, Adversary):
             wanted = [wanted]
         if strange := [a for a in wanted if not isinstance(a, Adversary)]:

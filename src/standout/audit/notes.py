@@ -29,6 +29,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         _not_described(audit),
         *_coarser_than_source(audit.source),
         *_without_candidates(results),
+        *_weights_not_used(audit),
     ]
     return [note for note in made if note]
 
@@ -57,6 +58,25 @@ def _coarser_than_source(source: Catalog) -> list[str]:
         made.append(
             f"{n:,} times are exactly 0:00, as dates without a time of day are read. If they are such dates, knowledge of their "
             f"times to the {source.time_resolution} is not real, and rates with known times may be too high."
+        )
+    return made
+
+
+def _weights_not_used(audit: Audit) -> list[str]:
+    """Notes on attacks that do not use exactly how likely each item was to be known."""
+    weighted = [a for a in audit.adversaries if a.pick_rule(audit.source).weighted]
+    if not weighted:
+        return []
+    made, names = [], ", ".join(sorted({a.choose for a in weighted}))
+    if audit.release is not audit.source and audit.release.mechanism is not None:
+        made.append(
+            f"The attack that knows the defense takes all items of a person as equally likely to be known, also where they "
+            f"were chosen otherwise ({names}): an attacker who uses the choice may find more."
+        )
+    if any(a.wrong_varies for a in weighted):
+        made.append(
+            f"Where each fact is wrong with some probability, the likelihood takes the items as drawn independently of each "
+            f"other, also where they were chosen by weight without replacement ({names})."
         )
     return made
 

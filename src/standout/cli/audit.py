@@ -91,7 +91,10 @@ def audit(
         ),
     ] = None,
     choose: Annotated[
-        str, typer.Option(help="Items that may be known: uniform, outside-top:K, rare:SHARE@T.")
+        str,
+        typer.Option(
+            help="How known items are chosen: uniform, event, popular, outside-top:K, rare:SHARE@T."
+        ),
     ] = "uniform",
     release: Release = None,
     defense: DefenseText = None,

@@ -112,11 +112,13 @@ class GpuEngine:
 def runs_on_device(task: Score | Mass | ScoreRecord) -> bool:
     """Whether the device has a kernel for the task: it keeps two records per query, and has no exact likelihood.
 
-    It has no density of a known length either, and no rows of different widths, which wide scales have.
+    It has no density of a known length either, no rows of different widths, which wide scales have, and no sums over
+    events.
     """
     return (
         task.plan.combine in ON_DEVICE
         and not (isinstance(task, Score) and task.k > 2)
         and not task.plan.tables.query.longest.any()
         and task.plan.places is None
+        and not task.plan.by_events
     )

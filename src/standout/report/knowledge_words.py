@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from standout.adversary.choices import choice_sentence, choice_words
 from standout.data.times import time_words, within_text
 from standout.data.values import value_words
 
@@ -74,8 +75,8 @@ def kind_words(adversary: Plain) -> str:
         words.append(value_words(adversary["value_within"]))
     if adversary["time_within"] is not None:
         words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
-    if adversary["choose"] != "uniform":
-        words.append(str(adversary["choose"]))
+    if chosen := choice_words(str(adversary["choose"])):
+        words.append(chosen)
     if adversary.get("length_within") is not None:
         words.append(f"length ±{100 * adversary['length_within']:g}%")
     return ", ".join(words) or "items only"
@@ -98,11 +99,7 @@ def phrase(adversary: Plain) -> str:
         )
         what = "wrong" if adversary["wrong_kind"] == "value" else other
         text += f", {100 * wrong:g}% of them {what}" if wrong < 1 else f", {wrong:g} of them {what}"
-    choose = str(adversary["choose"])
-    if choose.startswith("outside-top:"):
-        text += f", none among the {int(choose.split(':')[1]):,} most popular"
-    elif choose != "uniform":
-        text += f" (choice: {choose})"
+    text += choice_sentence(str(adversary["choose"]))
     if adversary.get("length_within") is not None:
         text += f", and the length of the record to within {100 * adversary['length_within']:g}%"
     return text

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from standout.adversary.choices import choice_words
 from standout.audit.findings import Findings
 from standout.formulas.rates import at_least, at_most
 from standout.report.linkability import PRIOR, linkability
@@ -37,6 +39,9 @@ FEW_ELIGIBLE = 0.5
 
 MORE = 0.01
 """Difference between the best guess and the people singled out from which both are said."""
+
+NOT_COMPARED = ("choose", "words", "label")
+"""Fields of an adversary that say how the items were chosen."""
 
 FEW = 10
 """Number of candidates below which a group may reveal something about its members."""
@@ -257,9 +262,30 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
         known = f"{weaker[0].phrase}{_comma(weaker[0])}"
         said += f" A best guess from {known} is already right for {_share(weaker[0], 'found')}."
+    if compared := _by_choice(seen):
+        return f"{said}{compared}"
     if case.hit["rate"] < 1:
         return f"{said} Rare items find more people, popular ones far fewer."
     return f"{said} Popular items may find fewer people."
+
+
+def _by_choice(seen: View) -> str:
+    """What the best guess finds from the same knowledge by how its items were chosen; empty if that was not compared."""
+    groups: dict[tuple[Any, ...], list[Case]] = {}
+    for case in seen.cases:
+        same = tuple(str(v) for k, v in sorted(case.adversary.items()) if k not in NOT_COMPARED)
+        groups.setdefault(same, []).append(case)
+    for cases in sorted(groups.values(), key=lambda group: -group[0].knows):
+        ranked = sorted(cases, key=lambda c: float(c.hit["rate"]))
+        low, high = ranked[0], ranked[-1]
+        if low.hit["low"] < high.hit["low"] and high.hit["rate"] - low.hit["rate"] >= MORE:
+            names = [choice_words(str(c.adversary["choose"])) or "any items" for c in (low, high)]
+            low_rate, high_rate = percent(low.hit["rate"]), percent(high.hit["rate"])
+            return (
+                f" How the items are chosen matters: of {several(low.knows, 'item')}, the best guess finds from {low_rate} "
+                f"({names[0]}) to {high_rate} ({names[1]})."
+            )
+    return ""
 
 
 def _listed(parts: list[str]) -> str:

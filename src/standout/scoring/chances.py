@@ -93,6 +93,17 @@ def pair_chances(
     return right, wrong, p + n
 
 
+@jit_inline
+def fine_events(
+    p: int, stop: int, f: int, post: Postings, known_tick: Array, t: ExactTables
+) -> int:
+    """Events among postings `p … stop-1` that can give a wrong fact."""
+    n = np.int64(0)
+    for k in range(p, stop):
+        n += np.int64(event_chances(k, f, post, known_tick, t)[2])
+    return n
+
+
 @jit
 def _sum_right(
     lo: int,

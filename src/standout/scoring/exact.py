@@ -8,15 +8,15 @@ candidates.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from standout.arrays import Array
 from standout.data.index import Shard
-from standout.formulas.likelihood import MOST_ORDERED, log_wrong_items, log_wrong_values
-from standout.scoring.chances import pair_chances, seek
-from standout.scoring.factors import factors_of
+from standout.formulas.likelihood import log_wrong_items, log_wrong_values
+from standout.formulas.pick_order import log_weighted_wrong
+from standout.scoring.chances import fine_events, pair_chances, seek
+from standout.scoring.exact_scratch import ExactScratch, held_order, make_exact_scratch
+from standout.scoring.factors import NO_FACTOR, factors_of
 from standout.scoring.kernels import same_arrays, same_tables
 from standout.scoring.listed import ListedKernel
 from standout.scoring.mass import exponential
@@ -34,49 +34,15 @@ _OF_WRONG_ITEMS = {"total", "n_possible", "support", "mean_right", "gone_ptr", "
 """Tables that scores depend on only if wrong facts are items that the target lacks."""
 
 
-class ExactScratch(NamedTuple):
-    """Scratch memory of one thread."""
-
-    n_held: Array
-    """uint16 (block): known items that each record holds."""
-    n_shared: Array
-    """int32 (block): pickable items that each record shares with the excluded one."""
-    local: Array
-    """int64 (block): candidates, as offsets in the block, ascending."""
-    score: Array
-    """int64 (block): their scores."""
-    cursor: Array
-    """int64 (facts of a query): position in each item's run from which the search continues."""
-    right: Array
-    wrong: Array
-    held: Array
-    supports: Array
-    sums: Array
-
-
 def for_shard(plan: Plan, shard: Shard) -> ExactTables:
     """Exact tables of the plan, with the per-record arrays of the shard filled in."""
     assert plan.exact is not None
+    totals = [factors_of(factor, shard) for factor in plan.further]
     return plan.exact._replace(
-        log_pick=factors_of(plan.factor, shard), weight=factors_of(plan.weight, shard)
-    )
-
-
-@jit
-def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> ExactScratch:
-    """Scratch memory for blocks of that size and queries of that many facts."""
-    n = max(1 << min(most_wrong, MOST_ORDERED), most_wrong + 1)
-    return ExactScratch(
-        np.zeros(block_size, np.uint16),
-        np.zeros(block_size, np.int32),
-        np.empty(block_size, np.int64),
-        np.empty(block_size, np.int64),
-        np.empty(most_facts, np.int64),
-        np.empty(most_facts),
-        np.empty(most_facts),
-        np.empty(most_facts, np.bool_),
-        np.empty(most_facts),
-        np.empty(n),
+        log_pick=factors_of(plan.factor, shard),
+        weight=factors_of(plan.weight, shard),
+        pick_total=totals[0] if totals else NO_FACTOR,
+        fine_total=totals[-1] if totals else NO_FACTOR,
     )
 
 
@@ -123,7 +89,8 @@ def log_chance(
     m = hi - lo
     record = b * post.block_size + k
     missing, contradicted, n_marked = np.int64(0), np.int64(0), np.int64(0)
-    possible = t.log_pick[record] < np.inf
+    log_pick = t.log_pick[record]
+    possible = log_pick < np.inf
     most_missing = t.wrong[q] if t.wrong_items else np.int64(0)
     most_contradicted = t.wrong[q] - most_missing
     j = np.int64(0)
@@ -134,8 +101,13 @@ def log_chance(
         scratch.cursor[j] = at
         scratch.held[j] = at < stop and post.local[at] == k
         if scratch.held[j]:
-            right, wrong, _ = pair_chances(at, stop, f, post, plan.fact.known_tick, t)
+            right, wrong, after = pair_chances(at, stop, f, post, plan.fact.known_tick, t)
             scratch.right[j], scratch.wrong[j] = right, wrong
+            if t.weighted:
+                scratch.pick[j] = scratch.fine[j] = t.pick_weight[f]
+                if t.by_events:
+                    scratch.pick[j] *= after - at
+                    scratch.fine[j] *= fine_events(at, after, f, post, plan.fact.known_tick, t)
             contradicted += right <= 0.0
             possible = contradicted <= most_contradicted and right + wrong > 0.0
             n_marked += t.marked[f]
@@ -145,12 +117,30 @@ def log_chance(
         j += 1
     if not possible or missing != most_missing or (t.n_marked >= 0 and n_marked != t.n_marked):
         return -np.inf
+    if t.weighted and (t.wrong_items or t.wrong[q] == 0):
+        log_pick -= held_order(m, t.pick_total[record], scratch)
+    elif t.weighted:
+        return (
+            log_weighted_wrong(
+                scratch.right[:m],
+                scratch.wrong[:m],
+                scratch.pick[:m],
+                scratch.fine[:m],
+                t.wrong[q],
+                t.pick_total[record],
+                t.fine_total[record],
+                scratch.supports,
+                scratch.sums,
+            )
+            - log_pick
+            - t.log_ways[q]
+        )
     if not t.wrong_items:
         return log_wrong_values(
             scratch.right[:m],
             scratch.wrong[:m],
             t.wrong[q],
-            t.log_pick[record],
+            log_pick,
             t.log_ways[q],
             scratch.sums,
         )
@@ -163,7 +153,7 @@ def log_chance(
         t.support[lo:hi],
         t.mean_right[lo:hi],
         float(rest),
-        t.log_pick[record],
+        log_pick,
         t.log_ways[q],
         scratch.supports,
         scratch.sums,

@@ -71,7 +71,7 @@ def add_odds_runs(
     plan: Tables,
     how: KernelVariant,
 ) -> None:
-    """Add log(1 + odds) in fixed point; the odds of a pair are the mean over its events."""
+    """Add log(1 + odds) in fixed point; the odds of a pair are the mean over its events, or their sum."""
     half = np.int64(1) << shift >> 1
     p = lo
     while p < hi:
@@ -81,9 +81,12 @@ def add_odds_runs(
             odds += event_odds(f, p, post, plan, how)
             events += 1.0
             p += np.uint64(1)
-        if events > 1.0:
+        floor = plan.fact.odds_floor[f]
+        if how.by_events:
+            floor *= events
+        elif events > 1.0:
             odds /= events
-        x = post.factor[start + record] * (odds + plan.fact.odds_floor[f])
+        x = post.factor[start + record] * (odds + floor)
         acc[record] += (fixed_log(1.0 + x) + half) >> shift
 
 

@@ -60,6 +60,7 @@ def same_tables(a: Plan, b: Plan) -> bool:
         "use_time",
         "filtered",
         "gap_shift",
+        "by_events",
         "factor",
         "weight",
     )

@@ -25,7 +25,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.item_codes import ItemCodes
 from standout.scoring.adaptive_tables import AdaptiveTables
-from standout.scoring.factors import RecordFactor
+from standout.scoring.factors import NO_FACTOR, RecordFactor
 
 SCORE_LIMIT = 2**30
 """Largest absolute value of an integer score, so that 32 bits are enough."""
@@ -197,6 +197,17 @@ class ExactTables(NamedTuple):
     weight: Array
     """float64 (records of a shard; empty in a plan): sum of the supports of the record's pickable items, where items can be
     wrong. A shard computes it with `Plan.weight`."""
+    weighted: bool = False
+    """Whether items of a record are not equally likely to be known."""
+    by_events: bool = False
+    """Whether an item's weight counts once for each of its events."""
+    pick_weight: Array = NO_FACTOR
+    """float64 (facts): weight of the item among those of a record."""
+    pick_total: Array = NO_FACTOR
+    """float64 (records of a shard; empty in a plan): sum of the weights of the record's items, where items have weights. A
+    shard computes it with the first of `Plan.further`."""
+    fine_total: Array = NO_FACTOR
+    """float64, likewise, with the second of them: of what can be wrong, where values can be wrong."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,7 +231,7 @@ class Plan:
     weight: RecordFactor | None = None
     """For `Combine.EXACT` with wrong items and for `Combine.ADAPTIVE`: computes the `weight` of their tables."""
     further: tuple[RecordFactor | None, ...] = ()
-    """For `Combine.ADAPTIVE`: computes the further numbers per record of its tables."""
+    """For `Combine.EXACT` with weights and for `Combine.ADAPTIVE`: computes the further numbers per record of their tables."""
     n_possible: Array | None = None
     """int64 (queries): records that may be the target, for attacks with a model."""
     threshold: Array | None = None
@@ -231,6 +242,8 @@ class Plan:
     """For `Combine.ADAPTIVE`."""
     gap_shift: int = 0
     """A column of `Tables.time` stands for 2^gap_shift gaps."""
+    by_events: bool = False
+    """For `Combine.ODDS`: the odds of a pair are the sum over its events, not the mean."""
     places: ItemCodes | None = None
     """On a wide scale: rows of value tables have cells only for the codes of the fact's item, in this order."""
 

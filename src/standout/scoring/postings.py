@@ -51,6 +51,8 @@ class KernelVariant(NamedTuple):
     """Whether no table holds a veto, and a column of the time table is one gap."""
     gap_shift: int
     """A column of the time table stands for 2^gap_shift gaps."""
+    by_events: bool
+    """Whether the odds of a pair are the sum over its events."""
 
 
 class Scratch(NamedTuple):
@@ -94,6 +96,7 @@ def variant_of(plan: Plan) -> KernelVariant:
         plan.filtered,
         plan.plain,
         plan.gap_shift,
+        plan.by_events,
     )
 
 
