@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from standout.adversary.choosing import choose_records, count_eligible
+from standout.adversary.choosing import choose_records, count_eligible, record_indices
 from standout.adversary.eligible import conditions, levels_outside
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.data.catalog import Catalog, check_dataset
 from standout.data.times import days_within, ticks_within, time_words
@@ -17,6 +18,7 @@ from standout.data.values import percent, value_words
 from standout.errors import EligibilityError, ParameterError
 from standout.kernels.levels import ErrorKernel, Uniform
 from standout.kernels.moments import Window
+from standout.views.view import View, view_of
 
 if TYPE_CHECKING:
     from standout.adversary.knowledge import Knowledge
@@ -87,6 +89,9 @@ class Adversary:
     length_within
         The number of items of the target is also known, to within this share (0.5 = ±50 %). None =
         not known.
+    view
+        What is known and searched in place of the entries as they are: a text like
+        "groups:categories.csv" or a `View`. None: the entries as they are.
     """
 
     knows: int = 8
@@ -97,6 +102,7 @@ class Adversary:
     choose: str = "uniform"
     gamma: float | None = None
     length_within: float | None = None
+    view: View | str | None = None
 
     def __post_init__(self) -> None:
         if not _is_whole(self.knows) or self.knows < 1:
@@ -119,6 +125,7 @@ class Adversary:
                 f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'"
             )
         Choice.parse(self.choose)
+        object.__setattr__(self, "view", view_of(self.view))
         self._settle_numbers()
 
     def _settle_numbers(self) -> None:
@@ -144,6 +151,11 @@ class Adversary:
     def choice(self) -> Choice:
         """The choice rule, taken apart."""
         return Choice.parse(self.choose)
+
+    @property
+    def without_view(self) -> Adversary:
+        """The same adversary for data that is already seen through her view."""
+        return self if self.view is None else replace(self, view=None)
 
     @property
     def wrong_varies(self) -> bool:
@@ -198,6 +210,8 @@ class Adversary:
             words.append(self.choose)
         if self.length_within is not None:
             words.append(f"length ±{100 * self.length_within:g} %")
+        if view := view_of(self.view):
+            words.append(view.words)
         return ", ".join(words)
 
     def _what_is_wrong(self, resolution: str) -> str:
@@ -209,8 +223,10 @@ class Adversary:
         return f"with wrong {time_words(self.time_within, resolution).split()[0]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Parameters as plain data."""
-        plain = asdict(self)
+        """Parameters as plain data, the view as text."""
+        plain = asdict(self.without_view)
+        view = view_of(self.view)
+        plain["view"] = None if view is None else view.text
         if isinstance(self.value_within, _LeftOut):
             plain["value_within"] = 0
         return plain
@@ -321,14 +337,16 @@ class Adversary:
 
     def n_eligible(self, dataset: Catalog) -> int:
         """Number of records that hold enough items for this adversary."""
-        return count_eligible(dataset, conditions(self, dataset))
+        seen = seen_through(dataset, self)
+        return count_eligible(seen, conditions(self.without_view, seen))
 
     def choose_targets(self, dataset: Catalog, n: int | None, seed: int = 0) -> tuple[int, Array]:
         """Number of eligible records, and `n` of them (all if None or if there are not more).
 
         The choice depends on (seed, contents of the record).
         """
-        return choose_records(dataset, conditions(self, dataset), n, seed)
+        seen = seen_through(dataset, self)
+        return choose_records(seen, conditions(self.without_view, seen), n, seed)
 
     def sample(self, dataset: Catalog, targets: Any = None, seed: int = 0) -> Knowledge:
         """Draw the knowledge of each target; a draw depends only on (seed, target).
@@ -353,26 +371,17 @@ class Adversary:
         if not _is_whole(seed):
             raise ParameterError(f"seed={seed!r}: use a whole number")
         check_dataset(dataset)
-        chosen = self.eligible(dataset) if targets is None else _indices(targets, dataset.n_records)
+        chosen = (
+            self.eligible(dataset)
+            if targets is None
+            else record_indices(targets, dataset.n_records)
+        )
         if chosen.size == 0:
             raise EligibilityError(
                 f"no record holds enough items for an adversary who knows {self.words(dataset)}; lower knows={self.knows}"
             )
-        return sample(self, dataset, chosen, int(seed))
-
-
-def _indices(targets: Any, n_records: int) -> Array:
-    """Record indices; labels, booleans and fractions are refused, not converted."""
-    array = np.asarray(targets).reshape(-1)
-    whole = array.dtype.kind in "iu" or (
-        array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))
-    )
-    if not whole or (array.size and not 0 <= array.min() <= array.max() < n_records):
-        raise ParameterError(
-            f"targets are record indices from 0 to {n_records - 1}, as whole numbers; for labels use "
-            "np.flatnonzero(np.isin(dataset.record_labels, labels))"
-        )
-    return array.astype(np.int64)
+        made = sample(self.without_view, seen_through(dataset, self), chosen, int(seed))
+        return made if self.view is None else replace(made, adversary=self)
 
 
 def _is_number(x: Any) -> bool:

@@ -188,7 +188,10 @@ class Knowledge:
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
 
     def bind(self, dataset: Catalog) -> Facts:
-        """Look the items up in a dataset; in a release whose defense renamed items, by their published names."""
+        """Look the items up in a dataset; in a release whose defense renamed items, by their published names.
+
+        Knowledge of an adversary with a view is about what she sees (`seen_through`): that is what it is looked up in.
+        """
         from_source = (
             self.source is not None
             and dataset.source is not None
@@ -209,7 +212,8 @@ class Knowledge:
         from_release = self.source is not None and _same_content(self.source, dataset)
         # a known length is that of the source; in a release that lost entries it would exclude the
         # target
-        within = self.adversary.length_within if self.adversary and from_release else None
+        who = self.adversary.without_view if self.adversary else None
+        within = who.length_within if who and from_release else None
         return Facts(
             self.query_ptr,
             index,
@@ -217,7 +221,7 @@ class Knowledge:
             self.time,
             self.length,
             within,
-            self.adversary,
+            who,
             from_release,
             from_source,
             chance,

@@ -127,7 +127,7 @@ class Attack(ABC):
         exclude: Any = None,
     ) -> Array:
         """Scores of all records for all queries, by the production kernel; for small data. -inf for non-candidates."""
-        facts = bound(dataset, knowledge)
+        dataset, facts = bound(dataset, knowledge)
         rows = []
         absent = one_per_query(exclude, facts, "exclude", dataset)
         fitted = self.fit(dataset, facts, absent)
@@ -146,7 +146,7 @@ class Attack(ABC):
         self, dataset: Catalog, knowledge: Knowledge, records: Any, engine_: str | Engine = "memory"
     ) -> Array:
         """Scores (queries, records) of these records alone, as in `scores`, without the scores of all others."""
-        facts = bound(dataset, knowledge)
+        dataset, facts = bound(dataset, knowledge)
         nobody = np.full(facts.n_queries, -1, np.int64)
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         chosen = np.asarray(records, np.int64).reshape(-1)
@@ -169,7 +169,7 @@ class Attack(ABC):
         self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory"
     ) -> Array:
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
-        facts = bound(dataset, knowledge)
+        dataset, facts = bound(dataset, knowledge)
         nobody = one_per_query(None, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         plans = (
@@ -190,7 +190,7 @@ class Attack(ABC):
         progress: Callable[[int], None] | None = None,
     ) -> tuple[Array, Array]:
         """Record indices and scores (queries, k) of the k best records, descending; -1 and NaN = no candidate left."""
-        facts = bound(dataset, knowledge)
+        dataset, facts = bound(dataset, knowledge)
         gone = one_per_query(exclude, facts, "exclude", dataset)
         fitted, machine = self.fit(dataset, facts, gone), engine(engine_, dataset)
         records, scores = [], []
@@ -237,7 +237,7 @@ class Attack(ABC):
         spacing
             Whether to report the p-value of the spacing test if the decision does not need it.
         """
-        facts = bound(dataset, knowledge)
+        dataset, facts = bound(dataset, knowledge)
         gone = one_per_query(exclude, facts, "exclude", dataset)
         seen = one_per_query(watch, facts, "watch", dataset)
         fitted = self.fit(dataset, facts, gone)
@@ -275,7 +275,7 @@ class Attack(ABC):
         progress
             Called with the number of queries answered after each batch: two for each target.
         """
-        facts = bound(dataset, knowledge)
+        dataset, facts = bound(dataset, knowledge)
         gone = one_per_query(targets, facts, "targets", dataset)
         if (
             self.alone or type(self).run is not Attack.run

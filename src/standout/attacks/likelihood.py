@@ -16,7 +16,7 @@ from standout.attacks.defended_canaries import calibrated_again
 from standout.attacks.noise import Noise
 from standout.attacks.odds import compile_odds, told_background
 from standout.attacks.presence import Presence, calibrated
-from standout.attacks.queries import one_per_query
+from standout.attacks.queries import bound, one_per_query
 from standout.attacks.tables import Known
 from standout.attacks.unaware import at_face_value, unaware_noise
 from standout.attacks.verdicts import Outcome
@@ -124,7 +124,9 @@ class Likelihood(Attack):
         A query that excludes a record is fitted as if that record were not in the data. An attack
         that was fitted to the same release and the same adversary's knowledge is returned as it is.
         """
-        facts = knowledge.bind(dataset) if isinstance(knowledge, Knowledge) else knowledge
+        if isinstance(knowledge, Knowledge):
+            dataset, knowledge = bound(dataset, knowledge)
+        facts = knowledge
         # canaries resemble these queries only if the adversary drew complete queries from this
         # release
         adapts = self._is_adaptive(dataset, facts)

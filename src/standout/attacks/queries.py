@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.table_rows import n_cells, time_columns
 from standout.data.catalog import Catalog, check_dataset
@@ -15,14 +16,15 @@ from standout.engines.engine import Engine
 from standout.errors import ParameterError
 
 
-def bound(dataset: Any, knowledge: Any) -> Facts:
-    """The knowledge in the indices of the dataset; other objects are refused."""
+def bound(dataset: Any, knowledge: Any) -> tuple[Catalog, Facts]:
+    """What the adversary sees of the dataset, and her knowledge in its indices; other objects are refused."""
     check_dataset(dataset)
     if not isinstance(knowledge, Knowledge):
         raise ParameterError(
             f"knowledge is a {type(knowledge).__name__}: use Adversary.sample or Knowledge.from_arrays to make it"
         )
-    return knowledge.bind(dataset)
+    seen: Catalog = seen_through(dataset, knowledge.adversary)
+    return seen, knowledge.bind(seen)
 
 
 def one_per_query(records: Any, facts: Facts, name: str, dataset: Catalog) -> Array:

@@ -78,6 +78,8 @@ def kind_words(adversary: Plain) -> str:
         words.append(str(adversary["choose"]))
     if adversary.get("length_within") is not None:
         words.append(f"length ±{100 * adversary['length_within']:g}%")
+    if adversary.get("view"):
+        words.append(f"view {adversary['view']}")
     return ", ".join(words) or "items only"
 
 
@@ -105,6 +107,8 @@ def phrase(adversary: Plain) -> str:
         text += f" (choice: {choose})"
     if adversary.get("length_within") is not None:
         text += f", and the length of the record to within {100 * adversary['length_within']:g}%"
+    if adversary.get("view"):
+        text += f" (view: {adversary['view']})"
     return text
 
 
