@@ -223,10 +223,11 @@ class Adversary:
         return f"with wrong {time_words(self.time_within, resolution).split()[0]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Parameters as plain data, the view as text."""
+        """Parameters as plain data; the view as text, if there is one."""
         plain = asdict(self.without_view)
-        view = view_of(self.view)
-        plain["view"] = None if view is None else view.text
+        del plain["view"]
+        if view := view_of(self.view):
+            plain["view"] = view.text
         if isinstance(self.value_within, _LeftOut):
             plain["value_within"] = 0
         return plain
