@@ -330,7 +330,7 @@ def test_a_sequence_holds_each_entry_with_the_next_in_time():
     assert shown.record_labels.tolist() == ["u", "v", "w"] and shown.lengths.tolist() == [2, 0, 1]
     assert rows["item"].tolist() == ["a → b", "b → b", "a → b"]
     assert rows["time"].dt.day.tolist() == [2, 3, 5]
-    assert shown.cleaning.notes[-1] == "sequence: 1 entries without a time are left out"
+    assert shown.cleaning.notes[-1] == "sequence: 1 entry without a time is left out"
     with pytest.raises(ParameterError, match="needs times"):
         see(so.Dataset.from_arrays([0, 1], [1, 1]), parse_view("sequence"))
 

@@ -74,8 +74,8 @@ class GroupsView(View):
         turn = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
         item = group[np.repeat(ptr[dataset.record_item], n) + turn]
         shown = dataset.with_entries(n, item=item, item_labels=labels)
-        some = f"{self.text}: {unknown:,} items of the map are not in the data"
-        return noted(shown, some if unknown else "")
+        what = "1 item of the map is" if unknown == 1 else f"{unknown:,} items of the map are"
+        return noted(shown, f"{self.text}: {what} not in the data" if unknown else "")
 
     def push(self, mechanism: Mechanism) -> Mechanism | None:
         """Return the parameters if they say nothing about items; changes of values also need one group per item."""

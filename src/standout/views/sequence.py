@@ -48,8 +48,12 @@ class SequenceView(View):
         kept = follower >= 0
         shown = dataset.with_entries(kept, item=follower[kept], item_labels=text_labels(distinct))
         timeless = int((dataset.record_tick == dataset.no_tick).sum())
-        some = f"sequence: {timeless:,} entries without a time are left out"
-        return noted(shown, some if timeless else "")
+        what = (
+            "1 entry without a time is"
+            if timeless == 1
+            else f"{timeless:,} entries without a time are"
+        )
+        return noted(shown, f"{self.text}: {what} left out" if timeless else "")
 
     def push(self, mechanism: Mechanism) -> Mechanism | None:
         """Return the parameters if the order of entries is that of the source: only whole people or values changed."""

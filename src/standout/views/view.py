@@ -65,7 +65,10 @@ class View(ABC):
     @cached_property
     def content(self) -> str:
         """A digest of what the view does: views with equal content are equal."""
-        return content_digest(type(self).__qualname__, vars(self))
+        try:
+            return content_digest(type(self).__qualname__, vars(self))
+        except TypeError:  # it holds something that cannot be compared, such as a function
+            return f"object {id(self)}"
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.content == getattr(other, "content", None)
