@@ -323,13 +323,13 @@ def test_a_sequence_holds_each_entry_with_the_next_in_time():
     data = so.Dataset.from_arrays(
         ["u", "u", "u", "u", "v", "w", "w"],
         ["b", "a", "b", "c", "a", "b", "a"],
-        time=[3, 1, 2, np.nan, 1, 4, 4],
+        time=[3, 2, 1, np.nan, 1, 4, 4],
     )
     shown = see(data, parse_view("sequence"))
     rows = shown.to_frame()
     assert shown.record_labels.tolist() == ["u", "v", "w"] and shown.lengths.tolist() == [2, 0, 1]
-    assert rows["item"].tolist() == ["a → b", "b → b", "a → b"]
-    assert rows["time"].dt.day.tolist() == [2, 3, 5]
+    assert rows["item"].tolist() == ["a → b", "b → a", "a → b"]
+    assert rows["time"].dt.day.tolist() == [3, 2, 5]
     assert shown.cleaning.notes[-1] == "sequence: 1 entry without a time is left out"
     with pytest.raises(ParameterError, match="needs times"):
         see(so.Dataset.from_arrays([0, 1], [1, 1]), parse_view("sequence"))
