@@ -165,13 +165,32 @@ def test_the_gate_measures_through_a_view(data, by):
         assert cell["credit"] == found["attacks"][0]["hit"]["count"]
 
 
+@pytest.mark.parametrize("by", ["none", "length"])
+def test_the_gate_draws_and_groups_people_by_what_is_shown_of_them(data, tmp_path, by):
+    path = tmp_path / "categories.csv"
+    path.write_text("".join(f"{item},{group}\n" for item, group in CATEGORY.items()))
+    asked = policy(by=by, measure="found") | {"sequential": False}
+    asked["adversary"]["a"] |= {"knows": 9, "view": f"groups:{path}"}
+    who = so.Adversary(knows=9, value_within=None, view=f"groups:{path}")
+    lengths = seen_through(data, who).lengths
+    n = int((lengths >= 9).sum())
+    assert 20 < n < 130
+    cells = so.check(data, asked).cells
+    whole = [c["n_eligible"] for c in cells if by == "length" or c["group"] is None]
+    assert sum(whole) == n
+    for cell in cells:
+        if by == "length" and cell["group"]["low"] is not None:
+            assert 9 <= cell["group"]["low"] <= lengths.max()
+
+
 def test_the_gate_does_not_claim_that_somebody_knew_a_defense_that_the_view_hides(data):
     release = so.defense("drop-entries", share=0.3).apply(data, seed=7)
-    row = next(
-        r for r in so.check(data, policy(), release=release).table if "adaptive" in r["limit"]
-    )
+    seen = so.check(data, policy(), release=release)
+    row = next(r for r in seen.table if "adaptive" in r["limit"])
     assert row["verdict"] == "unclear"
     assert "cannot be stated for the view sequence" in row["why"]
+    tested = {c["attack"]["label"] for c in seen.cells if c["source"] == "source"}
+    assert tested == {"likelihood (fitted)", "likelihood (naive)"}
 
 
 def test_the_gate_compares_two_releases_through_a_view(data):

@@ -121,6 +121,21 @@ def test_a_view_that_changes_the_records_is_refused():
         so.Adversary(knows=1, view=Fewer()).eligible(shops())
 
 
+class WithoutValues(registry.View):
+    words = "values not seen"
+
+    def apply(self, dataset):
+        return dataset.with_entries(drop=["value"])
+
+
+def test_a_channel_that_a_view_drops_is_not_known():
+    data, view = shops(), WithoutValues()
+    found = so.Audit(data, so.Adversary(knows=2, view=view), "unicity", 20).run().results[0]
+    assert found["adversary"]["value_within"] is None
+    with pytest.raises(ParameterError, match="the data has no values"):
+        so.Audit(data, so.Adversary(knows=2, value_within=1, view=view), "unicity", 20)
+
+
 # what is found through a view is what brute force finds in the shown data
 
 
