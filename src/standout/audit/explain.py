@@ -136,12 +136,13 @@ def explain(
     Explanation
         A mapping of plain data: `best`, `runner_up`, `target`, `facts` (the rarest first), `bits`.
     """
-    facts = bound(dataset, knowledge)[1]
+    bound(dataset, knowledge)
     if knowledge.n_queries != 1:
         raise ParameterError(f"explain takes one query, not {knowledge.n_queries}; choose one")
     how = attack_ if isinstance(attack_, Attack) else attack(attack_)
     known = knowledge.adversary.words(dataset) if knowledge.adversary else None
     dataset = seen_through(dataset, knowledge.adversary)
+    facts = knowledge.bind(dataset)
     knowledge = replace(knowledge, adversary=facts.adversary)
     support = np.where(facts.item >= 0, dataset.supports[np.maximum(facts.item, 0)], 0)
     order = np.argsort(support, kind="stable")
