@@ -178,6 +178,8 @@ def test_the_gate_draws_and_groups_people_by_what_is_shown_of_them(data, tmp_pat
     cells = so.check(data, asked).cells
     whole = [c["n_eligible"] for c in cells if by == "length" or c["group"] is None]
     assert sum(whole) == n
+    # the shown records have different lengths, the records of the source have one
+    assert len(whole) > 1 if by == "length" else len(whole) == 1
     for cell in cells:
         if by == "length" and cell["group"]["low"] is not None:
             assert 9 <= cell["group"]["low"] <= lengths.max()
