@@ -1,6 +1,6 @@
-"""Names for authors of attacks, choices, defenses, readers and engines of their own.
+"""Names for authors of attacks, choices, defenses, views, readers and engines of their own.
 
-An attack, a choice, a defense and a reader are registered under a name; an engine is passed as an object.
+An attack, a choice, a defense, a view and a reader are registered under a name; an engine is passed as an object.
 `examples/` has one file for each of them.
 """
 
@@ -22,6 +22,9 @@ from standout.kernels.levels import Steps, Table, Uniform
 from standout.kernels.moments import Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Combine, Plan
+from standout.views.groups import GroupsView
+from standout.views.sequence import SequenceView
+from standout.views.view import View, register_view
 
 __all__ = [
     # attacks
@@ -53,6 +56,11 @@ __all__ = [
     "Mechanism",
     "ItemMap",
     "TimeMap",
+    # views
+    "View",
+    "register_view",
+    "GroupsView",
+    "SequenceView",
     # engines
     "Engine",
     "Task",

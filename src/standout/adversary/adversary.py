@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from standout.adversary.choices import Choice, PickRule, parse_choice
-from standout.adversary.choosing import choose_records, count_eligible
+from standout.adversary.choosing import choose_records, count_eligible, record_indices
 from standout.adversary.eligible import conditions
 from standout.adversary.level_errors import ChannelError, LevelErrors, channels_of
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.data.cache import once
 from standout.data.catalog import Catalog, check_dataset
-from standout.data.channels import JointDataset, joint_dataset
+from standout.data.channels import JointDataset, check_names, joint_dataset, level_names
 from standout.data.scale import ValueScale
 from standout.data.times import days_within, ticks_within, time_words
 from standout.data.values import channel_words, percent, value_words
@@ -23,6 +24,7 @@ from standout.errors import EligibilityError, ParameterError
 from standout.formulas.pick_order import MOST_UNDETERMINED
 from standout.kernels.levels import ErrorKernel, LevelKernel, Uniform
 from standout.kernels.moments import Window
+from standout.views.view import View, view_of
 
 if TYPE_CHECKING:
     from standout.adversary.knowledge import Knowledge
@@ -72,6 +74,9 @@ class Adversary:
         Tolerance of each known channel by name: `{"price": "10%", "time": "2h"}`; of labels 0. A
         channel that is not named is not known. "value" and "time" mean `value_within` and
         `time_within`.
+    view
+        What is known and searched in place of the entries as they are: a text like
+        "groups:categories.csv" or a `View`. None: the entries as they are.
     """
 
     knows: int = 8
@@ -83,6 +88,7 @@ class Adversary:
     gamma: float | None = None
     length_within: float | None = None
     within: Mapping[str, float | str | None] | None = field(default=None, hash=False)
+    view: View | str | None = None
 
     def __post_init__(self) -> None:
         self._settle_within()
@@ -110,6 +116,7 @@ class Adversary:
                 f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'"
             )
         parse_choice(self.choose)
+        object.__setattr__(self, "view", view_of(self.view))
         self._settle_numbers()
 
     def _settle_within(self) -> None:
@@ -166,6 +173,11 @@ class Adversary:
         return parse_choice(self.choose)
 
     @property
+    def without_view(self) -> Adversary:
+        """The same adversary for data that is already seen through her view."""
+        return self if self.view is None else replace(self, view=None)
+
+    @property
     def wrong_varies(self) -> bool:
         """Whether each fact is wrong independently, so that the number of wrong facts varies."""
         return isinstance(self.wrong, float)
@@ -220,6 +232,8 @@ class Adversary:
             words.append(chosen)
         if self.length_within is not None:
             words.append(f"length ±{100 * self.length_within:g} %")
+        if view := view_of(self.view):
+            words.append(view.words)
         return ", ".join(words)
 
     def _what_is_wrong(self, resolution: str) -> str:
@@ -231,8 +245,13 @@ class Adversary:
         return f"with wrong {time_words(self.time_within, resolution).split()[0]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Parameters as plain data."""
-        plain = asdict(self)
+        """Parameters as plain data; further channels and the view, as text, if there are any."""
+        plain = asdict(self.without_view)
+        del plain["view"]
+        if self.within is None:
+            del plain["within"]
+        if view := view_of(self.view):
+            plain["view"] = view.text
         if isinstance(self.value_within, _LeftOut):
             plain["value_within"] = 0
         return plain
@@ -253,12 +272,9 @@ class Adversary:
         if not self.within or isinstance(dataset, JointDataset):
             return dataset
         own = ("value",) if dataset.has_value and self.tells_own_value else ()
-        names = sorted(self.within, key=lambda name: name in dataset.attributes)
-        if self.knows == 0 and not set(names) & set(dataset.attributes):
-            raise ParameterError(
-                "knows=0: no attribute of the person is known; name one (within=), or use knows=1"
-            )
-        return joint_dataset(dataset, (*own, *names))
+        # a release may lack a column of the source: nothing is compared there
+        names = [name for name in level_names(dataset) if name in self.within]
+        return joint_dataset(dataset, (*own, *names)) if names else dataset
 
     def given(self, dataset: Catalog) -> tuple[str, ...]:
         """Names of the attributes that are known beside the items."""
@@ -325,6 +341,11 @@ class Adversary:
 
     def check_channels(self, dataset: Catalog) -> None:
         """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
+        check_names(dataset, self.within or ())
+        if self.knows == 0 and not self.given(dataset):
+            raise ParameterError(
+                "knows=0: no attribute of the person is known; name one (within=), or use knows=1"
+            )
         # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data
         # without values (T = 1)
         asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
@@ -397,16 +418,16 @@ class Adversary:
 
     def n_eligible(self, dataset: Catalog) -> int:
         """Number of records that hold enough items for this adversary."""
-        read = self.read_by(dataset)
-        return count_eligible(read, conditions(self, read))
+        seen = seen_through(dataset, self)
+        return count_eligible(seen, conditions(self.without_view, seen))
 
     def choose_targets(self, dataset: Catalog, n: int | None, seed: int = 0) -> tuple[int, Array]:
         """Number of eligible records, and `n` of them (all if None or if there are not more).
 
         The choice depends on (seed, contents of the record).
         """
-        read = self.read_by(dataset)
-        return choose_records(read, conditions(self, read), n, seed)
+        seen = seen_through(dataset, self)
+        return choose_records(seen, conditions(self.without_view, seen), n, seed)
 
     def sample(self, dataset: Catalog, targets: Any = None, seed: int = 0) -> Knowledge:
         """Draw the knowledge of each target; a draw depends only on (seed, target).
@@ -439,26 +460,17 @@ class Adversary:
         if not _is_whole(seed):
             raise ParameterError(f"seed={seed!r}: use a whole number")
         check_dataset(dataset)
-        chosen = self.eligible(dataset) if targets is None else _indices(targets, dataset.n_records)
+        chosen = (
+            self.eligible(dataset)
+            if targets is None
+            else record_indices(targets, dataset.n_records)
+        )
         if chosen.size == 0:
             raise EligibilityError(
                 f"no record holds enough items for an adversary who knows {self.words(dataset)}; lower knows={self.knows}"
             )
-        return sample(self, self.read_by(dataset), chosen, int(seed))
-
-
-def _indices(targets: Any, n_records: int) -> Array:
-    """Record indices; labels, booleans and fractions are refused, not converted."""
-    array = np.asarray(targets).reshape(-1)
-    whole = array.dtype.kind in "iu" or (
-        array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))
-    )
-    if not whole or (array.size and not 0 <= array.min() <= array.max() < n_records):
-        raise ParameterError(
-            f"targets are record indices from 0 to {n_records - 1}, as whole numbers; for labels use "
-            "np.flatnonzero(np.isin(dataset.record_labels, labels))"
-        )
-    return array.astype(np.int64)
+        made = sample(self.without_view, seen_through(dataset, self), chosen, int(seed))
+        return made if self.view is None else replace(made, adversary=self)
 
 
 def _is_number(x: Any) -> bool:

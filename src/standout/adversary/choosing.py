@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from standout.data.content import content_digest
 from standout.data.index import Rows, Shard
 from standout.data.purposes import PURPOSE_TARGETS
 from standout.data.tasks import Range, Task
+from standout.errors import ParameterError
 from standout.jit import njit
 
 DRAWS_KEPT, MOST_KEPT = 64, 20_000
@@ -123,6 +124,20 @@ def choose_records(
     """As `draw_records`, but in ascending order if all eligible records are drawn."""
     n_eligible, records = draw_records(data, conditions, n, seed)
     return n_eligible, np.sort(records) if n is None or n >= n_eligible else records
+
+
+def record_indices(targets: Any, n_records: int) -> Array:
+    """Record indices; labels, booleans and fractions are refused, not converted."""
+    array = np.asarray(targets).reshape(-1)
+    whole = array.dtype.kind in "iu" or (
+        array.dtype.kind == "f" and bool(np.all(array == np.floor(array)))
+    )
+    if not whole or (array.size and not 0 <= array.min() <= array.max() < n_records):
+        raise ParameterError(
+            f"targets are record indices from 0 to {n_records - 1}, as whole numbers; for labels use "
+            "np.flatnonzero(np.isin(dataset.record_labels, labels))"
+        )
+    return array.astype(np.int64)
 
 
 def draw_order(keys: Array, seed: int) -> Array:

@@ -11,7 +11,14 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.arrays import Array
 from standout.data.catalog import Catalog
-from standout.data.channels import JointDataset, as_numbers, joint_dataset, seen_levels
+from standout.data.channels import (
+    JointDataset,
+    as_numbers,
+    check_names,
+    joint_dataset,
+    level_names,
+    seen_levels,
+)
 from standout.data.labels import find_labels, index_labels
 from standout.data.mechanism import ItemMap
 from standout.data.time_arrays import days_of
@@ -273,7 +280,8 @@ class Knowledge:
         if not self.channels or isinstance(dataset, JointDataset):
             return dataset
         own = ("value",) if dataset.has_value and not np.isnan(self.value).all() else ()
-        names = sorted(self.channels, key=lambda name: name in dataset.attributes)
+        check_names(dataset, self.channels)
+        names = [name for name in level_names(dataset) if name in self.channels]
         return joint_dataset(dataset, (*own, *names))
 
     def _levels(self, dataset: Catalog) -> Array:
@@ -291,7 +299,10 @@ class Knowledge:
         return np.column_stack(columns)
 
     def bind(self, dataset: Catalog) -> Facts:
-        """Look the items up in a dataset; in a release whose defense renamed items, by their published names."""
+        """Look the items up in a dataset; in a release whose defense renamed items, by their published names.
+
+        Knowledge of an adversary with a view is about what she sees (`seen_through`): that is what it is looked up in.
+        """
         from_source = (
             self.source is not None
             and dataset.source is not None
@@ -312,7 +323,8 @@ class Knowledge:
         from_release = self.source is not None and _same_content(self.source, dataset)
         # a known length is that of the source; in a release that lost entries it would exclude the
         # target
-        within = self.adversary.length_within if self.adversary and from_release else None
+        who = self.adversary.without_view if self.adversary else None
+        within = who.length_within if who and from_release else None
         return Facts(
             self.query_ptr,
             index,
@@ -320,7 +332,7 @@ class Knowledge:
             self.time,
             self.length,
             within,
-            self.adversary,
+            who,
             from_release,
             from_source,
             chance,
@@ -330,12 +342,13 @@ class Knowledge:
 
     def _find_items(self, dataset: Catalog) -> Array:
         """Index of each fact's item, or of the item that stands for its attribute; -1 where the data has none."""
-        if not isinstance(dataset, JointDataset):
-            return find_labels(dataset.item_labels, self.item)
-        index = find_labels(dataset.item_labels[: dataset.n_plain_items], self.item)
-        for k, name in enumerate(dataset.attributes_read):
-            if self.attribute is not None:
-                index[self.attribute == name] = dataset.n_plain_items + k
+        given = dataset.attributes_read if isinstance(dataset, JointDataset) else ()
+        n_items = dataset.n_items - len(given)
+        index = find_labels(dataset.item_labels[:n_items], self.item)
+        if self.attribute is not None:
+            index[self.attribute != ""] = -1
+            for k, name in enumerate(given):
+                index[self.attribute == name] = n_items + k
         return index
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from standout.adversary.knowledge import Facts, Knowledge
 from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register_attack
+from standout.attacks.queries import bound
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.catalog import Catalog
@@ -189,7 +190,7 @@ class Weighted(Attack):
         verdicts
             What the run gave.
         """
-        facts = knowledge.bind(dataset)
+        dataset, facts = bound(dataset, knowledge)
         gone = np.full(facts.n_queries, -1) if exclude is None else np.asarray(exclude)
         known = Known.of(dataset, facts, gone.astype(np.int64))
         gamma, mean = perturbation(known, self.gamma), _mean_weight(known)

@@ -118,7 +118,7 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
 def _all_there(release: Dataset) -> Dataset:
     """The release of canaries, all of whom are in it: whether a person was sampled belongs to the prior, not to the evidence."""
     origin = release.origin
-    if origin is None or origin.mechanism.sampled == 1:
+    if origin is None or origin.mechanism is None or origin.mechanism.sampled == 1:
         return release
     return replace(
         release, origin=replace(origin, mechanism=replace(origin.mechanism, sampled=1.0))
@@ -165,14 +165,15 @@ def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
     except StandoutError:
         return release
     if (
-        again.origin is not None
+        again.mechanism is not None
+        and again.origin is not None
         and release.mechanism is not None
         and release.mechanism.items is None
     ):
         # what the defense removed the first time, it cannot remove again: its parameters stay those
         # of the release, except for the change of values, which starts from the release's levels,
         # and for the lowered limit
-        now = again.origin.mechanism
+        now = again.mechanism
         same = replace(release.mechanism, value=now.value)
         if now.cap is not None:
             same = replace(same, cap=now.cap, source_lengths=now.source_lengths)

@@ -123,7 +123,7 @@ def canary_seed(who: Adversary) -> int:
     other words change the canaries of an adversary.
     """
     default = Adversary().to_dict()
-    chosen = {name: value for name, value in who.to_dict().items() if value != default[name]}
+    chosen = {name: value for name, value in who.to_dict().items() if value != default.get(name)}
     # 1 and 1.0 are the same adversary
     numbers = {
         name: float(value) if isinstance(value, int) else value for name, value in chosen.items()

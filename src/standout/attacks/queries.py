@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.table_rows import n_cells, time_columns
 from standout.data.catalog import Catalog, check_dataset
@@ -34,7 +35,7 @@ def bound(
         raise ParameterError(
             f"knowledge is a {type(knowledge).__name__}: use Adversary.sample or Knowledge.from_arrays to make it"
         )
-    read = knowledge.read_by(dataset)
+    read = knowledge.read_by(seen_through(dataset, knowledge.adversary))
     facts = knowledge.bind(read)
     if all_channels or not isinstance(read, JointDataset):
         return read, facts

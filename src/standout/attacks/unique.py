@@ -6,6 +6,7 @@ import numpy as np
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.bayes import NATS_PER_FACT, ValueTables, exact_tables
 from standout.attacks.tables import Known
@@ -71,9 +72,14 @@ def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
     """
     if who.wrong_varies:
         return "each fact may be wrong with some probability, so the facts exclude hardly any record with certainty"
-    made = None if release is None else release.mechanism
-    if release is None or made is None:
+    if release is None or release.origin is None:
         return ""
+    view = who.view
+    release, who = seen_through(release, who), who.without_view
+    made = release.mechanism
+    if made is None:
+        what = "this view" if view else "further channels"
+        return f"what the defense did cannot be stated for {what}, so a record that disagrees with the facts is not excluded"
     swapped = made.attributes > 0
     removed = made.lost > 0 or made.hidden > 0 or made.cap is not None
     changed = [

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.audit import notes
@@ -123,7 +124,7 @@ class Audit:
         """
         began = time.perf_counter()
         plan = self._eligible_targets()
-        total = sum(2 * targets.size for _, _, targets in plan) * len(self.attacks)
+        total = sum(2 * t.size * len(self.experiment.attackers_for(who)) for who, _, t in plan)
         done = 0
         results = []
         with reporting(progress) as report:
@@ -187,10 +188,11 @@ class Audit:
             if n_eligible:
                 plan.append((who, n_eligible, targets))
         if not plan:
-            fewest = min(a.knows for a in self.adversaries)
+            least = min(self.adversaries, key=lambda who: who.knows)
+            longest = seen_through(self.source, least).longest
             raise EligibilityError(
-                f"no eligible target: the longest record holds {self.source.longest} items, the least demanding "
-                f"adversary knows {fewest}; lower knows"
+                f"no eligible target: the longest record holds {longest} items, the least demanding "
+                f"adversary knows {least.knows}; lower knows"
             )
         return plan
 
@@ -206,9 +208,10 @@ class Audit:
             "release": self.release.fingerprint,
             "source": self.source.fingerprint,
             "adversary": who.to_dict(),
+            "view": who.view and seen_through(self.release, who).fingerprint,
             "resolution": self.source.time_resolution,
             "attacks": [(a.name, a.options()) for a in self.attacks],
-            "kinds": [attacker.kind for attacker in self.experiment.attackers],
+            "kinds": [attacker.kind for attacker in self.experiment.attackers_for(who)],
             "defense": made.get("defense"),
             "mechanism": content_digest(self.release.mechanism),
             "targets": _digest(targets.tobytes()),
@@ -222,7 +225,8 @@ class Audit:
             about, lambda: self._attack(who, n_eligible, targets, advance)
         )
         if kept:
-            advance("kept from an earlier run", 2 * targets.size * len(self.attacks))
+            ran = self.experiment.attackers_for(who)
+            advance("kept from an earlier run", 2 * targets.size * len(ran))
         return result
 
     def _attack(
@@ -230,19 +234,18 @@ class Audit:
     ) -> dict[str, Any]:
         """Everything about one adversary: all attacks on the same targets and draws."""
         people = self.experiment.people(who, targets)
-        truth, facts = people.truth, people.knowledge.bind(self.release)
-        held = np.where(facts.item >= 0, self.release.supports[np.maximum(facts.item, 0)], 0)
+        seen, ran = seen_through(self.release, who), self.experiment.attackers_for(who)
+        truth, facts = people.truth, people.knowledge.bind(seen)
+        held = np.where(facts.item >= 0, seen.supports[np.maximum(facts.item, 0)], 0)
         rarest = np.minimum.reduceat(held, facts.query_ptr[:-1])
         share = n_eligible / self.source.n_records
         outcomes = self.experiment.attack(people, absent=True, advance=advance)
         judged = [
             {
                 "attack": {"label": label, "name": one.name, "options": one.options()},
-                **judge(
-                    outcomes[label], truth.calibration, self.release, people.lengths, rarest, share
-                ),
+                **judge(outcomes[label], truth.calibration, seen, people.lengths, rarest, share),
             }
-            for label, one, _ in self.experiment.attackers
+            for label, one, _ in ran
         ]
         best = strongest(outcomes, truth.calibration, share)
         hits = hits_of(outcomes, truth.calibration, self.experiment.unique(people), best)
@@ -258,7 +261,7 @@ class Audit:
             "strongest": best,
             "uncertainty": _uncertainty(judged, best),
             "attacks": judged,
-            **awareness(judged, self.experiment.attackers),
+            **awareness(judged, ran),
         }
 
     def _more_items(self, who: Adversary, target: Array) -> float | None:
@@ -266,7 +269,8 @@ class Audit:
         there = target[target >= 0]
         if there.size == 0:
             return None
-        return float(np.maximum(self.release.lengths_of(there) - who.n_right_items, 0).mean())
+        lengths = seen_through(self.release, who).lengths_of(there)
+        return float(np.maximum(lengths - who.n_right_items, 0).mean())
 
     def __repr__(self) -> str:
         return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"

@@ -9,6 +9,7 @@ import numpy as np
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.knowledge import Knowledge
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.attack import Attack, attack
 from standout.attacks.queries import bound
@@ -88,7 +89,7 @@ def find_record(dataset: Dataset, label: Any) -> int:
 
 def draw(dataset: Dataset, record: int, adversary: Adversary, seed: int = 0) -> Knowledge:
     """Draw what an adversary knows of one record. If the record has fewer items, all of them are known."""
-    length = int(dataset.lengths[record])
+    length = int(seen_through(dataset, adversary).lengths[record])
     who = adversary
     if adversary.n_right_items > length:
         who = replace(adversary, knows=length, wrong=min(adversary.wrong, max(length - 1, 0)))
@@ -139,7 +140,10 @@ def explain(
     if knowledge.n_queries != 1:
         raise ParameterError(f"explain takes one query, not {knowledge.n_queries}; choose one")
     how = attack_ if isinstance(attack_, Attack) else attack(attack_)
+    known = knowledge.adversary.words(dataset) if knowledge.adversary else None
+    dataset = seen_through(dataset, knowledge.adversary)
     facts = knowledge.bind(dataset)
+    knowledge = replace(knowledge, adversary=facts.adversary)
     support = np.where(facts.item >= 0, dataset.supports[np.maximum(facts.item, 0)], 0)
     order = np.argsort(support, kind="stable")
     sets = _fact_sets(order)
@@ -177,9 +181,7 @@ def explain(
         {
             "attack": {"name": how.name, "options": how.options()},
             "n_records": dataset.n_records,
-            "known": knowledge.adversary.words(dataset)
-            if knowledge.adversary
-            else f"{order.size} facts from outside",
+            "known": known or f"{order.size} facts from outside",
             "verdict": _verdict(whole, 0) | {"n_tied": int(whole.n_tied[0])},
             "best": _who(dataset, best, labels) | {"score": _number(scores[best][0])},
             "runner_up": _who(dataset, second, labels) | {"score": _number(scores[second][0])}

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from standout.adversary.seen import seen_through
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
 from standout.data.times import cut_words, finer_than
+from standout.views.view import view_notes
 
 if TYPE_CHECKING:
     from standout.audit.audit import Audit
@@ -30,6 +32,8 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         *_coarser_than_source(audit.source),
         *_without_candidates(results),
         *_weights_not_used(audit),
+        *_of_views(audit),
+        *_of_channels(audit),
     ]
     return [note for note in made if note]
 
@@ -98,7 +102,8 @@ def _not_tried(audit: Audit) -> str:
     lost = [k for k in AMOUNTS if k > most]
     if not lost:
         return ""
-    held = int(audit.source.length_counts[lost[0] :].sum())
+    seen = seen_through(audit.source, audit.adversaries[0])
+    held = int(seen.length_counts[lost[0] :].sum())
     return f"Too few records ({held:,}) hold {lost[0]} items or more: the sweep stops at {most} known items."
 
 
@@ -132,6 +137,34 @@ def _other_labels(audit: Audit) -> str:
     return (
         f"{note[0].upper()}{note[1:]}. The rates of this audit may be far too low." if note else ""
     )
+
+
+def _of_channels(audit: Audit) -> list[str]:
+    """Which attackers ran on a release that a defense made, where further channels are known."""
+    if audit.release.mechanism is None or not any(who.within for who in audit.adversaries):
+        return []
+    return [
+        "Further channels and attributes: the published parameters of the defense cannot be stated for several channels at "
+        "once; the fitted attacker, who estimates the errors from the data, takes the adaptive attacker's place."
+    ]
+
+
+def _of_views(audit: Audit) -> list[str]:
+    """What the views noted, and which attackers ran on a release that a defense made."""
+    made = []
+    release = audit.release
+    for who in {who.view: who for who in audit.adversaries if who.view is not None}.values():
+        view, seen = who.to_dict()["view"], seen_through(release, who)
+        made += [f"View {note}." for note in view_notes(release, seen)]
+        if release.mechanism is None or not any(a.kind for a in audit.experiment.attackers):
+            continue
+        made.append(
+            f"View {view}: the adaptive attacker uses the published parameters of {release.defense} as they read after the view."
+            if seen.mechanism is not None
+            else f"View {view}: the published parameters of {release.defense} cannot be stated after the view; the fitted "
+            "attacker, who estimates the errors from the data, takes the adaptive attacker's place."
+        )
+    return made
 
 
 def _other_scales(audit: Audit) -> list[str]:

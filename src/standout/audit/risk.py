@@ -156,7 +156,7 @@ def risk(
             f"no record holds enough items for an adversary who knows {who.words(data)}; lower knows={who.knows}"
         )
     persons = np.sort(persons)
-    guesser = job.attackers[:1]
+    guesser = job.attackers_for(who)[:1]
     sums = {name: np.zeros(persons.size) for name in ("unique", "found", "sure")}
     undefined: set[str] = set()
     with reporting(progress) as report:

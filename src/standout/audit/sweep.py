@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.audit.defaults import SWEEPS
 from standout.data.background import background
@@ -15,6 +16,7 @@ from standout.data.catalog import Catalog
 from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import ParameterError
+from standout.views.view import View
 
 Within = float | str | None
 """Tolerance of a channel: a number, "10%", or None if the channel is not known."""
@@ -66,6 +68,8 @@ class Axes:
         Tolerances; None in the list = the channel is not known.
     choose
         Rule by which the known items are chosen.
+    view
+        What is known in place of the entries as they are.
     """
 
     knows: tuple[int, ...] | None = None
@@ -74,6 +78,7 @@ class Axes:
     value_within: tuple[Within, ...] | None = None
     time_within: tuple[Within, ...] | None = None
     choose: str = "uniform"
+    view: View | None = None
 
 
 def default_sweep(
@@ -104,6 +109,10 @@ def default_sweep(
     if size not in SWEEPS:
         raise ParameterError(f"sweep={size!r}: use {' or '.join(map(repr, SWEEPS))}")
     axes = asked or Axes()
+    if axes.view is not None:
+        seen = seen_through(dataset, Adversary(view=axes.view))
+        made = default_sweep(seen, size, replace(axes, view=None))
+        return [replace(who, view=axes.view) for who in made]
     amounts = axes.knows or _amounts(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
     cells = [
@@ -153,6 +162,7 @@ def other_choices(dataset: Catalog, tried: Sequence[Adversary]) -> list[Adversar
 
 def fitting(who: Adversary, dataset: Catalog) -> Adversary:
     """Refuse knowledge that the data does not have; drop the default exact values if the data has no values."""
+    dataset = seen_through(dataset, who)
     who.check_channels(dataset)
     if who.gamma is not None and not dataset.has_value:
         raise ParameterError(f"gamma={who.gamma:g}: the data has no values; leave gamma out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,6 +97,7 @@ def audit(
             help="How known items are chosen: uniform, event, popular, outside-top:K, rare:SHARE@T."
         ),
     ] = "uniform",
+    view: options.View = None,
     release: Release = None,
     defense: DefenseText = None,
     split_time: SplitTime = None,
@@ -120,6 +122,7 @@ def audit(
     from standout.cli.session import Session
     from standout.data.dataset import Dataset
     from standout.data.loading import in_memory
+    from standout.views.view import view_of
 
     if defense is not None and release is None:
         raise ParameterError("--defense describes a release: name its file with --release")
@@ -136,9 +139,12 @@ def audit(
             raise ParameterError(
                 "--redact does not search links.json and links.html: leave it out with --split-time"
             )
+        if view is not None:
+            raise ParameterError("--split-time does not take a view: leave out --view")
         audit_split(path, reading.keywords, split_time, out, seed, engine, json, fresh)
         return
     asked = _axes(sweep, knows, wrong, wrong_kind, value_within, time_within, choose)
+    asked = replace(asked, view=view_of(view))
     with Session(
         out, json=json, overwrite=overwrite, title=title, pdf=pdf, redact=redact, fresh=fresh
     ) as session:

@@ -36,6 +36,12 @@ Fresh = Annotated[
         "--fresh", help="Start from the beginning: ignore finished parts of a run that was stopped."
     ),
 ]
+View = Annotated[
+    str | None,
+    typer.Option(
+        help="What is known in place of the items: groups:FILE.csv (two columns, item and group), sequence. See docs/views.md."
+    ),
+]
 Json = Annotated[
     bool,
     typer.Option(

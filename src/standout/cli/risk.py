@@ -25,6 +25,7 @@ def risk(
     time_within: Annotated[
         str, typer.Option(help="Largest error of known times: days, or 30min, 2h, 2w; or none.")
     ] = "none",
+    view: options.View = None,
     attack: Annotated[str, typer.Option(help="Attack that guesses.")] = "likelihood",
     draws: Annotated[int, typer.Option(help="Draws of known items per person.")] = 8,
     targets: Annotated[str, typer.Option(help="Number of people, or all.")] = "all",
@@ -51,9 +52,9 @@ def risk(
 
     value = options.numbers(value_within, "value-within")[0]
     time = options.time_tolerances(time_within)[0]
+    who = Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time, view=view)
     check_people_file(out, path, labels=labels)
     dataset = read_quietly(path, json, **reading.keywords)
-    who = Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time)
     with waiting(json) as progress:
         found = measure(
             dataset,

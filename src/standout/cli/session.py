@@ -336,13 +336,18 @@ def target_count(text: str) -> int | str:
 def _public(arguments: list[str]) -> list[str]:
     """Command line as recorded in the findings: no folders of paths, which may name people, and no credentials."""
     from standout.data.reading.remote import without_secrets
+    from standout.views.view import public_view
 
     flags, paths = _option_kinds(arguments[0]) if arguments else (set(), set())
     out: list[str] = []
     before = ""
     for word in arguments:
         name, equals, value = word.partition("=")
-        if "://" in word:
+        if before == "--view":
+            out.append(public_view(word))
+        elif name == "--view" and equals:
+            out.append(f"{name}={public_view(value)}")
+        elif "://" in word:
             out.append(without_secrets(word))
         elif word.startswith("-") and equals:
             out.append(f"{name}={_last(value)}" if name in paths else word)

@@ -7,7 +7,7 @@ entries never asks how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from standout.data.cache import once
 from standout.data.dataset import Dataset
 from standout.data.keys import digest
 from standout.data.labels import find_labels, index_labels
+from standout.data.mechanism import Origin
 from standout.data.scale import Attribute, Channel
 from standout.data.values import code_type, codes_of, levels_of
 from standout.errors import InputError, ParameterError
@@ -155,14 +156,22 @@ def joint_dataset(dataset: Catalog, names: tuple[str, ...]) -> JointDataset:
         raise ParameterError(
             f"channels {', '.join(names)}: further channels are read in memory alone; use the engine memory or gpu"
         )
-    check_names(whole, names)
     return once(dataset, "joint", names, lambda: _joined(whole, names))
 
 
-def check_names(dataset: Catalog, names: Sequence[str]) -> None:
+def level_names(dataset: Catalog) -> list[str]:
+    """Names of the level channels and of the attributes, "value" first."""
+    if isinstance(dataset, JointDataset):
+        return [channel.name for channel in dataset.channels_read]
+    own = ["value"] if dataset.has_value else []
+    return [*own, *(channel.name for channel in dataset.channels), *dataset.attributes]
+
+
+def check_names(dataset: Catalog, names: Iterable[str]) -> None:
     """Refuse channels that the data does not have."""
-    there = ["value"] * dataset.has_value + [channel.name for channel in dataset.channels]
-    there += dataset.attributes
+    there = level_names(
+        dataset.whole if isinstance(dataset, JointDataset) and dataset.whole else dataset
+    )
     if unknown := [name for name in names if name not in there]:
         raise ParameterError(
             f"no channel {unknown[0]!r} in the data, which has {', '.join(there) or 'none'}; "
@@ -192,7 +201,7 @@ def _joined(dataset: Dataset, names: tuple[str, ...]) -> JointDataset:
         "levels": np.arange(joint.n_codes, dtype=np.float64),
         "further": None,
         "attributes": {},
-        "origin": None,
+        "origin": _origin(dataset.origin, names),
     }
     made = JointDataset(
         **given,
@@ -204,6 +213,13 @@ def _joined(dataset: Dataset, names: tuple[str, ...]) -> JointDataset:
     # the same records in the same order: targets and draws stay the same
     made.__dict__["lazy_keys"] = dataset.lazy_keys
     return made
+
+
+def _origin(origin: Origin | None, names: tuple[str, ...]) -> Origin | None:
+    """Origin of a release with joint codes: what a defense did to them cannot be stated."""
+    if origin is None:
+        return None
+    return Origin(joint_dataset(origin.source, names), origin.defense, None)
 
 
 def _with_runs(dataset: Dataset, n: int) -> dict[str, Any]:

@@ -138,7 +138,8 @@ class Origin:
     source: Dataset
     defense: Any
     """The defense that made the release: an object with `apply`."""
-    mechanism: Mechanism
+    mechanism: Mechanism | None
+    """Its published parameters; None where they cannot be stated for what a view shows of the release."""
 
 
 def _either(p: float, q: float) -> float:

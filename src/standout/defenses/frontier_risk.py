@@ -153,7 +153,7 @@ class RiskTest:
         return {
             "adversary": words[turn],
             "attack": hits.found_attack,
-            "n_tried": len(done) * len(job.attackers),
+            "n_tried": sum(len(tried) for tried, _ in done),
             "n_not_released": int((truth.target < 0).sum()),
             **{name: rates[name] for name in (*MEASURES, "sure_attack", "not_measured")},
             "false_match": Rate.of(outcomes[hits.found_attack].absent_matched[reported])._asdict(),
@@ -171,5 +171,6 @@ class RiskTest:
                 }
                 for who, (tried, _) in zip(words, done, strict=True)
                 for label, _, kind in job.attackers
+                if label in tried
             ],
         }

@@ -113,8 +113,10 @@ def awareness(judged: Sequence[Mapping[str, Any]], ran: Sequence[Attacker]) -> d
     }
     if not found:
         return {}
+    # where the defense's parameters cannot be stated for a view, the fitted attacker stands in
+    aware = ADAPTIVE if ADAPTIVE in found else FITTED
     unaware = max(
-        (found[kind] for kind in found if kind != ADAPTIVE),
+        (found[kind] for kind in found if kind != aware),
         key=lambda one: float(one["hit"]["rate"]),
     )
-    return {"awareness": {"naive": found[NAIVE], "unaware": unaware, "adaptive": found[ADAPTIVE]}}
+    return {"awareness": {"naive": found[NAIVE], "unaware": unaware, "adaptive": found[aware]}}

@@ -10,6 +10,7 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import seed_of_turn
 from standout.adversary.knowledge import Knowledge
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.unique import is_unique, why_not_unique
@@ -17,7 +18,7 @@ from standout.data.catalog import Catalog
 from standout.data.purposes import PURPOSE_REPEATED
 from standout.engines.engine import Engine
 from standout.engines.engine import engine as engine_of
-from standout.experiment.attackers import Attacker, attackers, attacks_of
+from standout.experiment.attackers import ADAPTIVE, FITTED, NAIVE, Attacker, attackers, attacks_of
 from standout.experiment.outcomes import Outcomes, Truth, attack_people
 from standout.experiment.subject import Data, Protection, places, released, seed_number, source_of
 
@@ -35,7 +36,7 @@ class KnownPeople:
     truth: Truth
     knowledge: Knowledge
     lengths: Array
-    """int64: items of each person's record in the source."""
+    """int64: items of each person's record in the source, as the adversary sees it."""
 
 
 class Experiment:
@@ -81,6 +82,18 @@ class Experiment:
             attacks_of(attacks), self.source, self.release
         )
 
+    def attackers_for(self, who: Adversary) -> tuple[Attacker, ...]:
+        """The attackers that can use what this adversary sees of the release.
+
+        Where the parameters of the defense cannot be stated for her view, nobody uses them: the
+        fitted attacker takes the adaptive one's place.
+        """
+        if self.release.mechanism is None or seen_through(self.release, who).mechanism is not None:
+            return self.attackers
+        fitted = [one for one in self.attackers if one.kind == FITTED]
+        left = [one for one in self.attackers if one.kind in ("", NAIVE, ADAPTIVE)]
+        return tuple(fitted.pop(0) if one.kind == ADAPTIVE else one for one in left)
+
     def people(self, who: Adversary, persons: Array, draw: int = 0) -> KnownPeople:
         """These records of the source, with what the adversary knows of them.
 
@@ -94,7 +107,7 @@ class Experiment:
             Number of the draw: the same people are known by other facts in every draw. Draw 0 is
             that of an audit.
         """
-        rows = self.source.rows(np.unique(persons))
+        rows = seen_through(self.source, who).rows(np.unique(persons))
         at = rows.places(persons)
         return KnownPeople(
             who,
@@ -120,7 +133,7 @@ class Experiment:
         people
             Targets and knowledge, from `people`.
         attackers
-            Who attacks. Default: all attackers of the experiment.
+            Who attacks. Default: all attackers of the experiment for this adversary.
         absent, lineup
             As in `attack_people`.
         advance
@@ -128,7 +141,7 @@ class Experiment:
         """
         words = people.who.words(self.source)
         out = {}
-        for label, attack, _ in self.attackers if attackers is None else attackers:
+        for label, attack, _ in self.attackers_for(people.who) if attackers is None else attackers:
 
             def step(n: int, what: str = f"{label}: {words}") -> None:
                 if advance:

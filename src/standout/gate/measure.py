@@ -10,6 +10,7 @@ from typing import Any
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import draw_records
 from standout.adversary.eligible import conditions
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.unique import why_not_unique
@@ -103,11 +104,10 @@ def prepare(
     most
         Number of targets, if not the job's.
     """
-    rules = conditions(who, job.source) + (() if group is None else group.conditions(job.source))
+    seen = seen_through(job.source, who)
+    rules = conditions(who.without_view, seen) + (() if group is None else group.conditions(seen))
     # in the order of drawing: the first n are the targets of an audit with n targets
-    n_eligible, targets = draw_records(
-        job.source, rules, job.targets if most is None else most, job.seed
-    )
+    n_eligible, targets = draw_records(seen, rules, job.targets if most is None else most, job.seed)
     return Progress(
         who,
         who.words(job.source),

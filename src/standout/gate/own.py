@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.audit.matching import MOST_HIDDEN, Match
 from standout.data.dataset import Dataset
@@ -32,7 +33,7 @@ def of_people(release: Dataset, place: Array) -> Dataset:
 
 def within(who: Adversary, data: Dataset) -> Adversary:
     """The adversary with no more facts than half of the records of a release hold."""
-    typical = max(1, int(np.median(data.lengths)))
+    typical = max(1, int(np.median(seen_through(data, who).lengths)))
     return who if who.knows <= typical else replace(who, knows=typical, wrong=0)
 
 

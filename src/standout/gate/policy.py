@@ -73,6 +73,7 @@ ADVERSARY_KEYS = (
     "choose",
     "gamma",
     "length_within",
+    "view",
 )
 DUPLICATE_KEYS = ("max", "similarity", "source")
 

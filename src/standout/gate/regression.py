@@ -20,7 +20,7 @@ from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
-from standout.experiment.attackers import ADAPTIVE
+from standout.experiment.attackers import ADAPTIVE, FITTED
 from standout.experiment.progress import Progress as Reporter
 from standout.experiment.progress import reporting
 from standout.experiment.subject import Data, places, source_of, target_number
@@ -231,7 +231,9 @@ def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool)
 
 def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     """Credit per person and attack; of several attackers with one attack, the one who knows the defense."""
-    knowing = [one for one in job.experiment.attackers if one.kind in ("", ADAPTIVE)]
+    able = job.experiment.attackers_for(who)
+    aware = ADAPTIVE if any(one.kind == ADAPTIVE for one in able) else FITTED
+    knowing = [one for one in able if one.kind in ("", aware)]
     found = job.experiment.attack(job.experiment.people(who, people), knowing)
     return {one.label_without_kind: found[one.label].credit for one in knowing}
 

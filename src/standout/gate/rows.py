@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from standout.adversary.seen import seen_through
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
 from standout.data.dataset import Dataset
@@ -209,6 +210,13 @@ def adaptive(job: Audit) -> tuple[bool, str]:
     knowing = [one.attack.name for one in job.experiment.attackers if one.kind == ADAPTIVE]
     if not knowing:
         return False, "no attack of the policy adapts to the defense; add likelihood to attacks"
+    for who in job.adversaries:
+        if seen_through(job.release, who).mechanism is None:
+            what = f"the view {who.to_dict()['view']}" if who.view else "further channels"
+            return False, (
+                f"the parameters of the defense cannot be stated for {what}, so nobody who knows the defense attacked with "
+                "what is known there; leave it out, or set adaptive = false"
+            )
     return True, f"{', '.join(sorted(set(knowing)))} knew the published parameters of the defense"
 
 

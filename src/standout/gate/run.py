@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.seen import seen_through
 from standout.attacks.attack import Attack
 from standout.attacks.unique import Unique
 from standout.audit.audit import Audit
@@ -165,7 +166,7 @@ class GateRun:
                     and _says_nothing(limit, made[who, group])
                 ):
                     continue
-                for a in self._attacks_of(limit):
+                for a in self._attacks_of(limit, who):
                     self.questions.append(self._question(limit, made[who, group], a))
         self.people = [
             sofar for sofar in made.values() if any(q.sofar is sofar for q in self.questions)
@@ -238,9 +239,10 @@ class GateRun:
 
     def _asked(self, limit: Limit, who: Adversary) -> list[tuple[Adversary, Group | None]]:
         """Adversaries and groups of people that a limit is about: also those who hold fewer items than she knows."""
+        seen = seen_through(self.job.source, who)
         if limit.by != "none":
-            return [(who, group) for group in groups(limit.by, who, self.job.source)]
-        return [(who, None), *(too_short(who, self.job.source) if limit.measure in RISK else ())]
+            return [(who, group) for group in groups(limit.by, who, seen)]
+        return [(who, None), *(too_short(who, seen) if limit.measure in RISK else ())]
 
     def _group_targets(self, by: str) -> int | None:
         """Targets of a group: enough to show that a rate well below the strictest limit of groups is below it."""
@@ -262,16 +264,15 @@ class GateRun:
             else [sofar.targets.size]
         )
 
-    def _attacks_of(self, limit: Limit) -> list[str]:
-        """Labels of the attacks that a limit is about."""
+    def _attacks_of(self, limit: Limit, who: Adversary) -> list[str]:
+        """Labels of the attacks of this adversary that a limit is about."""
         if limit.measure == UNIQUE:
             return [UNIQUE]
         named = [
-            a
-            for a, one in self.attacks.items()
-            if limit.attacks is None or one.name in limit.attacks
+            one.label
+            for one in self.job.experiment.attackers_for(who)
+            if limit.attacks is None or one.attack.name in limit.attacks
         ]
-        named = [a for a in named if a != UNIQUE]
         return (
             [a for a in named if states_posterior(self.attacks[a])]
             if limit.measure == "sure"

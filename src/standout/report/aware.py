@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from standout.experiment.attackers import FITTED
 from standout.report.section import Section
 from standout.report.tables import Column, ReportTable
 from standout.report.view import View
@@ -17,6 +18,11 @@ TEXT = (
     "The adaptive attacker knows the published parameters of the defense."
 )
 
+VIEWED = (
+    "Where the published parameters of the defense cannot be stated after the view, nobody can use them: the numbers in the "
+    "column of the adaptive attacker are those of the attacker who estimates the errors from the data."
+)
+
 
 def rows(seen: View) -> list[dict[str, Any]]:
     """One row per kind of knowledge; empty if no defense made the release."""
@@ -25,6 +31,7 @@ def rows(seen: View) -> list[dict[str, Any]]:
         found = case.entry.get("awareness")
         if found:
             row: dict[str, Any] = {"words": case.words, "by": found["unaware"]["attack"]}
+            row["fitted"] = found["adaptive"]["attack"].endswith(f"({FITTED})")
             for kind in ("naive", "unaware", "adaptive"):
                 hit = found[kind]["hit"]
                 row |= {kind: hit["rate"], f"{kind}_low": hit["low"], f"{kind}_high": hit["high"]}
@@ -66,4 +73,5 @@ def section(seen: View) -> Section | None:
         ),
         tuple(found),
     )
-    return Section("awareness", "If the attacker knows the defense", (TEXT,), (), (table,))
+    text = (TEXT, VIEWED) if any(row["fitted"] for row in found) else (TEXT,)
+    return Section("awareness", "If the attacker knows the defense", text, (), (table,))

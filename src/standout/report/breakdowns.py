@@ -150,7 +150,10 @@ def channels(seen: View) -> Chart | None:
     chosen = []
     for s in spots(seen):
         a = s.case.adversary
-        if a["choose"] == "uniform" and a.get("gamma") is None and a.get("length_within") is None:
+        special = any(
+            a.get(name) is not None for name in ("gamma", "length_within", "view", "within")
+        )
+        if a["choose"] == "uniform" and not special:
             chosen.append(s)
             rows.append(
                 {

@@ -7,7 +7,7 @@ from typing import Any
 
 from standout.adversary.choices import choice_sentence, choice_words
 from standout.data.times import time_words, within_text
-from standout.data.values import value_words
+from standout.data.values import channel_words, value_words
 
 Plain = Mapping[str, Any]
 
@@ -73,12 +73,15 @@ def kind_words(adversary: Plain) -> str:
         words.append(f"values ±{adversary['gamma']:g} of the scale")
     elif adversary["value_within"] is not None:
         words.append(value_words(adversary["value_within"]))
+    words += [channel_words(*one) for one in adversary.get("within", {}).items()]
     if adversary["time_within"] is not None:
         words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
     if chosen := choice_words(str(adversary["choose"])):
         words.append(chosen)
     if adversary.get("length_within") is not None:
         words.append(f"length ±{100 * adversary['length_within']:g}%")
+    if adversary.get("view"):
+        words.append(f"view {adversary['view']}")
     return ", ".join(words) or "items only"
 
 
@@ -90,7 +93,7 @@ def phrase(adversary: Plain) -> str:
     '8 items, their values to within 1 and days to within 14, 2 of them wrong'
     """
     n, wrong = int(adversary["knows"]), float(adversary["wrong"])
-    text = f"{n} item{'s' if n > 1 else ''}"
+    text = f"{n} item{'' if n == 1 else 's'}"
     if parts := _channel_words(adversary, "s" if n > 1 else ""):
         text += f", {'their' if n > 1 else 'its'} {parts}"
     if wrong:
@@ -102,6 +105,8 @@ def phrase(adversary: Plain) -> str:
     text += choice_sentence(str(adversary["choose"]))
     if adversary.get("length_within") is not None:
         text += f", and the length of the record to within {100 * adversary['length_within']:g}%"
+    if adversary.get("view"):
+        text += f" (view: {adversary['view']})"
     return text
 
 
@@ -110,7 +115,8 @@ def _channel_words(adversary: Plain, plural: str) -> str:
     value, time = adversary["value_within"], adversary["time_within"]
     resolution = adversary.get("resolution", "day")
     what = "day" if resolution == "day" and not isinstance(time, str) else "time"
-    if adversary.get("gamma") is None and value == 0 and time == 0 and what == "day":
+    bare = adversary.get("gamma") is None and not adversary.get("within")
+    if bare and value == 0 and time == 0 and what == "day":
         return f"exact value{plural} and day{plural}"
     parts = []
     if adversary.get("gamma") is not None:
@@ -119,6 +125,8 @@ def _channel_words(adversary: Plain, plural: str) -> str:
         parts.append(f"exact value{plural}")
     elif value is not None:
         parts.append(f"value{plural} to within {within_words(value)}")
+    for name, within in adversary.get("within", {}).items():
+        parts.append(f"{name} to within {within_words(within)}" if within else f"exact {name}")
     if time is not None:
         within = f"{time:g}" if what == "day" else within_text(time)
         exact = f"exact day{plural}" if what == "day" else f"time{plural} to the {resolution}"

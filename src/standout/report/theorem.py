@@ -86,7 +86,7 @@ def _curve(spot: Spot, curves: list[Plain]) -> Plain | None:
     """The measured overlap that fits a case: all facts correct, drawn uniformly, the same channels, known exactly."""
     a = spot.case.adversary
     within = [a["value_within"], a["time_within"]]
-    special = a.get("gamma") is not None or a.get("length_within") is not None
+    special = any(a.get(name) is not None for name in ("gamma", "length_within", "view", "within"))
     if a["wrong"] or a["choose"] != "uniform" or special or any(x not in (None, 0) for x in within):
         return None
     known = [x is not None for x in within]

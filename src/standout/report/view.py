@@ -234,8 +234,10 @@ def at_least_as_strong(one: Case, other: Case) -> bool:
     """Whether `one` knows at least as much as `other`: facts, values, days, choice."""
     return (
         one.adversary["choose"] == other.adversary["choose"]
+        and one.adversary.get("view") == other.adversary.get("view")
+        and one.adversary.get("within") == other.adversary.get("within")
         and one.knows - _expected_wrong(one) >= other.knows - _expected_wrong(other)
-        and _expected_wrong(one) / one.knows <= _expected_wrong(other) / other.knows
+        and _expected_wrong(one) * other.knows <= _expected_wrong(other) * one.knows
         and all(
             a >= b
             for a, b in zip(

@@ -1,0 +1,23 @@
+"""What an adversary sees of a dataset: the dataset itself, her view of it, and the channels that she knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from standout.data.catalog import Catalog
+from standout.views.view import see, view_of
+
+if TYPE_CHECKING:
+    from standout.adversary.adversary import Adversary
+
+
+def seen_through(dataset: Catalog, who: Adversary | None) -> Any:
+    """The dataset as the adversary sees it: her view of it, with joint codes of the channels that she knows.
+
+    What is seen through a view is a `Dataset`. Records keep their indices. In what is seen, the
+    adversary is `who.without_view`: a view is applied once.
+    """
+    if who is None:
+        return dataset
+    view = view_of(who.view)
+    return who.read_by(dataset if view is None else see(dataset, view))
