@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from standout.linking.reliability import MANY, by_chance, calibration, equal_count, equal_width
+from standout.linking.truth import MANY, by_chance, calibration, equal_count, equal_width
 
 BINNED = {"width": equal_width, "count": equal_count}
 
