@@ -11,7 +11,7 @@ import standout as so
 from standout.bench.case import BenchCase
 from standout.bench.measure import kernels
 from standout.theory.learning import learn
-from standout.theory.needed import scoreboard_needs
+from standout.theory.theorems import scoreboard_needs
 
 N, M = 160, 12
 

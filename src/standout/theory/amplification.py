@@ -21,14 +21,14 @@ from standout.engines.engine import engine as find_engine
 from standout.errors import ParameterError
 from standout.formulas import dss12
 from standout.formulas.rates import Z_95
-from standout.theory.learning import Learned, learn
-from standout.theory.pairs import pair_s
-from standout.theory.rarity import (
+from standout.theory.certificates import (
     fitting_t_for_shares,
     no_eligible_record,
     rare_adversary,
     with_rare_share,
 )
+from standout.theory.learning import Learned, learn
+from standout.theory.pairs import pair_s
 
 if TYPE_CHECKING:
     import pandas as pd

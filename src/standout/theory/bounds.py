@@ -10,9 +10,8 @@ from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
+from standout.theory.certificates import fitting_t
 from standout.theory.nearest import nearest
-from standout.theory.needed import scoreboard_needs
-from standout.theory.rarity import fitting_t
 from standout.theory.sparsity import Curve, check_channels, check_records, fitting_records
 from standout.theory.theorems import (
     RARE_SHARE,
@@ -22,6 +21,7 @@ from standout.theory.theorems import (
     dss12_theorem_3,
     ns08_theorem_5,
     ns08_theorems,
+    scoreboard_needs,
 )
 
 if TYPE_CHECKING:

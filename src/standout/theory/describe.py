@@ -13,8 +13,7 @@ from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.data.times import tick_text
 from standout.theory.fits import Fit, fits
-from standout.theory.predicted import predicted
-from standout.theory.sparsity import Curve, curves, fitting_records
+from standout.theory.sparsity import Curve, curves, fitting_records, predicted
 
 if TYPE_CHECKING:
     import pandas as pd
