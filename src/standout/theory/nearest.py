@@ -19,8 +19,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
-from standout.jit import njit
-from standout.scoring.postings import Postings, postings
+from standout.scoring.postings import Postings, jit, postings
 
 BATCH = 512
 """Records per pass over the blocks."""
@@ -98,9 +97,6 @@ class Nearest(NamedTuple):
     def similarity(self) -> Array:
         """Nearest-neighbor similarity."""
         return self.agree / self.union
-
-
-jit = njit(nogil=True, cache=True, error_model="numpy")
 
 
 @jit
