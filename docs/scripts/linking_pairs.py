@@ -135,7 +135,7 @@ def row(name: str, way: str, it: Pair) -> list[object]:
         f"{gain[1]:+.1f}",
         *(f"{sum(x <= POINTS for x in one)} of {len(one)}" for one in off),
         f"{100 * max(off[1]):.1f} points",
-        f"{chance.p_value:.2f}" if chance.p_value >= 0.01 else "< 0.01",
+        f"{chance['p_value']:.2f}" if chance["p_value"] >= 0.01 else "< 0.01",
     ]
 
 

@@ -9,10 +9,10 @@ from scipy.optimize import linear_sum_assignment
 
 import standout as so
 from standout.kernels.bins import Bins
+from standout.linking.answer import hard, log_free, soft
 from standout.linking.attack import LinkLikelihood, MentionPopularity, candidates
 from standout.linking.groups import TopScores, TwoGroups
 from standout.linking.noise import LinkNoise, value_bins
-from standout.linking.one_to_one import hard, log_free, soft
 from standout.linking.people import people
 
 

@@ -1,4 +1,8 @@
-"""Candidates of every query with their probabilities: one by one, one-to-one, recalibrated, and how many are right."""
+"""Candidates of every query with their probabilities: one by one, one-to-one, recalibrated, and how many are right.
+
+In one-to-one linking a record can be claimed once, so a strong claim of one person weakens the
+claims of others.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,7 @@ from scipy.special import expit, logit
 from standout.arrays import Array
 from standout.data.purposes import PURPOSE_RESAMPLE
 from standout.linking.canaries import N_CANARIES
-from standout.linking.groups import MOST, SHARP, TopScores, TwoGroups, probabilities
-from standout.linking.one_to_one import hard, log_free, soft
+from standout.linking.groups import CAREFUL, MOST, SHARP, TopScores, TwoGroups, probabilities
 from standout.linking.totals import Estimate, by_likelihood, hull
 
 ROUNDS = 300
@@ -25,6 +28,9 @@ UNKNOWN_PRESENCE = (0.1, 0.95)
 """Shares of people in the release that the interval allows for where the spacing test does not apply."""
 LEAST = 1e-6
 STILL_BEST = 0.999
+ASSIGNMENT_ROUNDS = 500
+TOLERANCE = 1e-7
+LEAST_ABSENT = 1e-3
 RESAMPLES = 100
 """Bootstrap resamples of the people, for the interval of the expected links."""
 
@@ -50,14 +56,13 @@ class Answer(NamedTuple):
     @classmethod
     def of(cls, top: TopScores, null_mean: float, prior: float = 0.5) -> Answer:
         """One by one; `prior` is P(in the release) where the spacing test does not apply."""
-        covariates = top.covariates()
-        groups = TwoGroups.start(covariates, null_mean).improved(top.y(), covariates, ROUNDS)
+        groups = _fitted(top, null_mean)
         checked = top.checked(probabilities(top, groups, prior)[:, 0])
         if checked is not top:
             top = checked
             # corrected p-values are uniform if nobody is found: what the canaries showed must not
             # be counted twice
-            groups = TwoGroups.start(covariates).improved(top.y(), covariates, ROUNDS)
+            groups = _fitted(top, 1.0)
         chance = probabilities(top, groups, prior)
         chance[top.n_facts == 0] = 0.0
         return cls(top, groups, chance, null_mean, prior, float(chance[top.applies, 0].sum()))
@@ -160,8 +165,7 @@ class Answer(NamedTuple):
         totals = []
         # which of the two mixtures is right cannot be seen from the queries: half of the resamples
         # use the sharper one
-        sharp = TwoGroups.start(covariates, self.groups.null_mean, SHARP)
-        mixtures = (self.groups, sharp.improved(y, covariates, ROUNDS))
+        mixtures = (self.groups, _fitted(self.top, self.groups.null_mean, SHARP))
         for k in range(RESAMPLES if y.size else 0):
             groups, weight = mixtures[k % 2], np.zeros(y.size)
             weight[order] = rng.multinomial(y.size, np.full(y.size, 1 / y.size))
@@ -186,3 +190,103 @@ class Answer(NamedTuple):
         low = float(np.clip(low + fewest, 0, expected))
         high = float(np.clip(high + most, expected, (posterior > 0).sum()))
         return Estimate(expected, low, high)
+
+
+def _fitted(top: TopScores, null_mean: float, parts: int = CAREFUL) -> TwoGroups:
+    """Found and not found queries, told apart by what the spacing test says of them."""
+    covariates = top.covariates()
+    return TwoGroups.start(covariates, null_mean, parts).improved(top.y(), covariates, ROUNDS)
+
+
+def soft(record: Array, chance: Array, n_records: int) -> Array:
+    """(queries, k): P(the candidate is the person's record) if each record belongs to one person at most.
+
+    Sinkhorn scaling of the odds: the candidates of a query and "absent" sum to 1, and so do the
+    claims on a record and "nobody". A claim that no other claim disputes keeps its probability.
+
+    Parameters
+    ----------
+    record
+        (queries, k): candidates, -1 = none.
+    chance
+        (queries, k): their probabilities one by one; the rest of a row is "absent".
+    n_records
+        Records of the release.
+
+    >>> soft(np.array([[0], [1]]), np.array([[0.6], [0.9]]), 2).round(6).tolist()
+    [[0.6], [0.9]]
+    >>> soft(np.array([[0], [0]]), np.array([[0.9], [0.9]]), 1).round(2).tolist()
+    [[0.49], [0.49]]
+    """
+    odds, place, row, claims = _scaled(record, chance, n_records, keep_total=False)
+    return np.asarray(odds * row[:, None] / (1.0 + claims[place]))
+
+
+def log_free(record: Array, chance: Array, n_records: int) -> Array:
+    """(queries, k): log P(no other query has the record), in a joint assignment with as many links as one by one.
+
+    Parameters are those of `soft`.
+
+    >>> (-log_free(np.array([[0], [0]]), np.array([[0.5], [0.0]]), 2)).round(2).tolist()
+    [[0.0], [0.69]]
+    """
+    odds, place, row, claims = _scaled(record, chance, n_records, keep_total=True)
+    return np.asarray(-np.log1p(np.maximum(claims[place] - odds * row[:, None], 0.0)))
+
+
+def _scaled(
+    record: Array, chance: Array, n_records: int, keep_total: bool
+) -> tuple[Array, Array, Array, Array]:
+    """Odds (queries, k), places of the candidates, scale of each query, and the sum of the claims on each record."""
+    there = record >= 0
+    mine = np.where(there, chance, 0.0)
+    absent = np.maximum(1.0 - mine.sum(axis=1), LEAST_ABSENT)
+    # alone, x = odds·(1-x)², so that an undisputed claim keeps its probability
+    odds = mine / absent[:, None] / np.maximum(1.0 - mine, LEAST)
+    place = np.where(there, record, n_records)
+    free: Array = np.ones(n_records + 1)
+    claims: Array = np.zeros(n_records + 1)
+    row, total = np.ones(record.shape[0]), mine.sum()
+    for _ in range(ASSIGNMENT_ROUNDS):
+        row = 1.0 / (1.0 + (odds * free[place]).sum(axis=1))
+        claimed = (odds * row[:, None]).reshape(-1)
+        claims = np.bincount(place.reshape(-1), weights=claimed, minlength=n_records + 1)
+        before, free = free, 1.0 / (1.0 + claims)
+        linked = float((free * claims).sum())
+        if keep_total and linked > 0:
+            odds = odds * np.sqrt(min(total, 0.98 * n_records) / linked)
+        if np.abs(free - before).max(initial=0.0) < TOLERANCE:
+            break
+    return odds, place, row, claims
+
+
+def hard(record: Array, score: Array) -> Array:
+    """Column of the candidate that each query gets, each record at most once, with the largest sum of scores; -1 = none left.
+
+    Parameters
+    ----------
+    record
+        (queries, k): candidates, -1 = none.
+    score
+        (queries, k): scores that can be added up over queries, such as log odds; NaN = none.
+
+    >>> hard(np.array([[0, 1], [0, 1]]), np.array([[2.0, 1.0], [3.0, 0.0]])).tolist()
+    [1, 0]
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    n = record.shape[0]
+    query, column = np.nonzero((record >= 0) & np.isfinite(score))
+    if not query.size:
+        return np.full(n, -1, np.int64)
+    names, place = np.unique(record[query, column], return_inverse=True)
+    value = score[query, column]
+    low, high = float(value.min()), float(value.max())
+    # costs must not be 0; a query without a record costs more than any chain of exchanges can save
+    cost = np.append(1.0 + high - value, np.full(n, 2.0 + 2.0 * (high - low)))
+    at = np.append(query, np.arange(n)), np.append(place, names.size + np.arange(n))
+    graph = csr_array((cost, at), shape=(n, names.size + n))
+    chosen = np.append(names, np.full(n, -1))[min_weight_full_bipartite_matching(graph)[1]]
+    same = (record == chosen[:, None]) & (chosen >= 0)[:, None]
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)

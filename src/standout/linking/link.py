@@ -52,7 +52,7 @@ HISTORY = (
     "history, take the second as the upper limit of the risk."
 )
 COARSE = (
-    "The release holds times by the {name}; they were compared by the {used}. A second file that agrees to the {name} would link "
+    "The release holds times by the {0}; they were compared by the {1}. A second file that agrees to the {0} would link "
     "more people."
 )
 CLUSTERED = (
@@ -113,27 +113,19 @@ def link(
         A function (what, done, total), True for a bar, False for nothing, None for a bar if
         standard error is a terminal.
     """
-    if not (noise == "fit" or isinstance(noise, LinkNoise)):
-        raise ParameterError(f"noise={noise!r}: use 'fit' or a LinkNoise")
-    check_dataset(dataset)
-    check_overlap(overlap)
-    if overlap == "fit" and not canaries:
-        raise ParameterError(
-            "overlap='fit' needs canaries: how many people are found is compared with them"
-        )
+    _check(dataset, noise, overlap, canaries)
     second = people(knowledge, items)
     data = comparable(dataset, second)
     given = (float(overlap),) * 2 if isinstance(overlap, int | float) else None
-    seen = past = None
-    null_mean, most = 1.0, 0.0
+    most, past = 0.0, None
     with reporting(progress) as move:
         move("fitting the noise", 0, second.n_queries)
         step = _counter(move, "linking", second.n_queries)
         facts, attack, top = score_second_file(data, second, noise, engine, step)
         move("canaries", 0, 1)
+        seen = run_canaries(data, second, attack, engine, seed) if canaries else None
+        null_mean = seen.null_mean if seen else 1.0
         if canaries:
-            seen = run_canaries(data, second, attack, engine, seed)
-            null_mean = seen.null_mean if seen else 1.0
             past = history(data, attack.noise, null_mean, one_to_one, engine, seed)
         if isinstance(noise, str):
             most = if_noisier(data, second, attack, engine, given)
@@ -147,19 +139,14 @@ def link(
     assigned = answer.assigned() if one_to_one else np.empty(0, np.int64)
     details: dict[str, Any] = {
         "data": _counts(data, second, facts, top),
-        "canaries": seen.report(alone.p, alone.groups.null_mean) if seen else None,
-        "one_to_one": _gain(alone, answer, assigned) if one_to_one else None,
         "overlap": present,
-        "alone": alone.best,
         "estimates": {"gaps": gaps._asdict(), "likelihood": likelihood._asdict()},
         "warnings": _warnings(alone.top, top, seen) + _disagreement(interval, gaps, likelihood),
+        **_compared(alone, answer, assigned, seen, past.report() if past else {}, shift),
     }
-    if seen:
-        learned = {**past.report(), **shift._asdict()} if past and shift else None
-        details["canaries"]["history"] = learned
     if data is not dataset and attack.noise.time is not None:
-        names = {"name": dataset.time_resolution, "used": data.time_resolution}
-        details["warnings"].append(COARSE.format(**names))
+        names = (dataset.time_resolution, data.time_resolution)
+        details["warnings"].append(COARSE.format(*names))
     return Links(
         best=answer.best,
         posterior=answer.posterior,
@@ -177,6 +164,18 @@ def link(
         record_labels=data.record_labels,
         assigned=assigned,
     )
+
+
+def _check(dataset: Any, noise: Any, overlap: Any, canaries: bool) -> None:
+    """Refuse options that make no sense."""
+    if not (noise == "fit" or isinstance(noise, LinkNoise)):
+        raise ParameterError(f"noise={noise!r}: use 'fit' or a LinkNoise")
+    check_dataset(dataset)
+    check_overlap(overlap)
+    if overlap == "fit" and not canaries:
+        raise ParameterError(
+            "overlap='fit' needs canaries: how many people are found is compared with them"
+        )
 
 
 def _counter(move: Progress, what: str, total: int) -> Callable[[int], None]:
@@ -221,13 +220,27 @@ def _overlap(
     return fit_overlap(expected, interval, alone.top.n_facts, n_facts[here], hit[here])
 
 
-def _gain(alone: Answer, answer: Answer, assigned: Array) -> dict[str, Any]:
-    return {
-        "expected_one_by_one": float(alone.posterior.sum()),
-        "expected": float(answer.posterior.sum()),
-        "changed": int((alone.best != answer.best).sum()),
-        "hard_changed": int((alone.best != assigned).sum()),
-    }
+def _compared(
+    alone: Answer,
+    answer: Answer,
+    assigned: Array,
+    seen: Canaries | None,
+    past: dict[str, Any],
+    shift: Shift | None,
+) -> dict[str, Any]:
+    """What the canaries showed, and what one-to-one changes."""
+    canaries = one_to_one = None
+    if seen:
+        canaries = seen.report(alone.p, alone.groups.null_mean)
+        canaries["history"] = {**past, **shift._asdict()} if shift else None
+    if answer.before:
+        one_to_one = {
+            "expected_one_by_one": float(alone.posterior.sum()),
+            "expected": float(answer.posterior.sum()),
+            "changed": int((alone.best != answer.best).sum()),
+            "hard_changed": int((alone.best != assigned).sum()),
+        }
+    return {"alone": alone.best, "canaries": canaries, "one_to_one": one_to_one}
 
 
 def _counts(dataset: Dataset, second: Knowledge, facts: Facts, top: TopScores) -> dict[str, Any]:

@@ -110,8 +110,8 @@ def judged(
         "calibration": calibration(posterior, hit, wide),
         "calibration_by_count": calibration(posterior, hit, even),
         "by_chance": {
-            "width": by_chance(posterior, hit, wide)._asdict(),
-            "count": by_chance(posterior, hit, even)._asdict(),
+            "width": by_chance(posterior, hit, wide),
+            "count": by_chance(posterior, hit, even),
         },
         "discoveries": [_discovery(links, hit, rule, fdr) for rule in RULES for fdr in CUTS],
         "one_to_one": _joint(links, right) if links.one_to_one else None,
@@ -264,17 +264,11 @@ def calibration(posterior: Array, hit: Array, parts: list[Bin]) -> list[dict[str
     ]
 
 
-class ByChance(NamedTuple):
-    """What posteriors that are exactly right would show in the same bins."""
+def by_chance(posterior: Array, hit: Array, parts: list[Bin]) -> dict[str, float]:
+    """What posteriors that are exactly right would show in the same bins, by right and wrong links drawn from them.
 
-    p_value: float
-    """Probability of differences at least as large, by the sum of squared differences over their variances."""
-    within: float
-    """Probability that every bin stays within 3 points."""
-
-
-def by_chance(posterior: Array, hit: Array, parts: list[Bin]) -> ByChance:
-    """Draw right and wrong links from the posteriors, and compare with the truth.
+    `p_value`: probability of differences at least as large, by the sum of squared differences over
+    their variances. `within`: probability that every bin stays within 3 points.
 
     Parameters
     ----------
@@ -296,9 +290,8 @@ def by_chance(posterior: Array, hit: Array, parts: list[Bin]) -> ByChance:
         drawn += (right - total) ** 2 / variance
         within &= np.abs(right - total) <= POINTS * p.size
         seen += (float(hit[b.inside].sum()) - float(total)) ** 2 / variance
-    return ByChance(
-        float((1 + (drawn >= seen * (1 - 1e-9)).sum()) / (1 + DRAWS)), float(within.mean())
-    )
+    p_value = float((1 + (drawn >= seen * (1 - 1e-9)).sum()) / (1 + DRAWS))
+    return {"p_value": p_value, "within": float(within.mean())}
 
 
 def _right_links(p: Array, rng: np.random.Generator) -> Array:

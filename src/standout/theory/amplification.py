@@ -61,6 +61,22 @@ class Theorem3:
     """Queries with S(aux, o) below their l2. The proof allows none: anything above 0 is a bug."""
     learned: Learned
 
+    @classmethod
+    def of(
+        cls,
+        eta1: float,
+        n_eligible: int,
+        l2: Array,
+        eta3: float,
+        guarantee: float,
+        learned: Learned,
+    ) -> Theorem3:
+        """Compare the guarantee with what was learned from the matches; `l2` is that of each query."""
+        measured = float((learned.similarity >= guarantee - 1e-9).mean())
+        violations = int((learned.known_similarity < l2 - 1e-6).sum())
+        least, mean = float(l2.min()), float(l2.mean())
+        return cls(eta1, n_eligible, least, mean, eta3, guarantee, measured, violations, learned)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Amplification:
@@ -96,17 +112,19 @@ class Amplification:
         rows = []
         for a, b, c in np.ndindex(self.f.shape):
             f, half = float(self.f[a, b, c]), float(self.spread[a, b, c])
-            etas = {"eta1": self.eta1[a], "eta2": self.eta2[b], "eta3": self.eta3[c]}
             found = {
                 "f": f,
                 "low": max(0.0, f - half),
                 "high": min(1.0, f + half),
-                "nobody_similar": self.nobody_similar[a, b],
+                "nobody_similar": float(self.nobody_similar[a, b]),
             }
-            rows.append(
-                {name: float(x) for name, x in etas.items()}
-                | {name: float(x) if np.isfinite(f) else None for name, x in found.items()}
-            )
+            row = {
+                "eta1": float(self.eta1[a]),
+                "eta2": float(self.eta2[b]),
+                "eta3": float(self.eta3[c]),
+                **(found if np.isfinite(f) else dict.fromkeys(found)),
+            }
+            rows.append(row)
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -186,37 +204,27 @@ def amplification(
             ks.append(_k(dataset, y, aux, np.append(levels, l2.min()), machine))
             if progress:
                 progress(done, runs * shares.size)
-        # (runs, levels, η3): f_D of each run; if no record was similar, k = 1
-        per = np.array(
-            [
-                [[dss12.kept_quantile(np.minimum(x, 1.0), eta) for eta in keeps] for x in k.T]
-                for k in ks
-            ]
-        )
+        per = _quantiles(ks, keeps)
         f[a] = per[:, :-1].mean(axis=0)
         spread[a] = Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks))
         empty[a] = np.concatenate([np.isinf(k[:, :-1]) for k in ks]).mean(axis=0)
         # the weighted algorithm on the same draws
         learned = Learned.concatenate([learn(dataset, y, aux, engine) for y, aux in draws])
         guarantee = float(per[:, -1, :].mean(axis=0)[0])
-        theorem.append(
-            Theorem3(
-                eta1=share,
-                n_eligible=int(eligible.size),
-                l2=float(l2.min()),
-                l2_mean=float(l2.mean()),
-                eta3=float(keeps[0]),
-                guarantee=guarantee,
-                measured=float((learned.similarity >= guarantee - 1e-9).mean()),
-                violations=int((learned.known_similarity < l2 - 1e-6).sum()),
-                learned=learned,
-            )
-        )
+        found = (share, int(eligible.size), l2, float(keeps[0]), guarantee, learned)
+        theorem.append(Theorem3.of(*found))
     if not theorem:
         raise no_eligible_record(dataset, knows, float(shares.min()), rarity)
     scalar = all(np.ndim(x) == 0 for x in etas.values())
     return Amplification(
         knows, gamma, rarity, shares, levels, keeps, f, spread, empty, tuple(theorem), scalar
+    )
+
+
+def _quantiles(ks: list[Array], keeps: Array) -> Array:
+    """(runs, levels, η3): f_D of each run; if no record was similar, k = 1."""
+    return np.array(
+        [[[dss12.kept_quantile(np.minimum(x, 1.0), eta) for eta in keeps] for x in k.T] for k in ks]
     )
 
 

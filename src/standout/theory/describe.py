@@ -151,6 +151,8 @@ def describe(
     >>> found.information[["rank", "support", "none"]].round(3).values.tolist()
     [[1.0, 3.0, 0.0], [2.0, 2.0, 0.585]]
     """
+    import pandas as pd
+
     in_memory(dataset, "describe")
     if progress:
         progress("item information", 0, 1)
@@ -172,10 +174,20 @@ def describe(
         found = curves(dataset, chosen, value_within, time_within, step)
         missing = [bool((overall[key] or {}).get("missing")) for key in ("scale", "span")]
         theorem = predicted(dataset, chosen, found, (missing[0], missing[1]))
+    items, n = np.unique(dataset.lengths, return_counts=True)
+    support = -np.sort(-dataset.supports)
     return Description(
         overview=overall,
-        lengths=_length_frame(dataset),
-        supports=_support_frame(dataset),
+        lengths=pd.DataFrame(
+            {"items": items, "records": n, "at_most": np.cumsum(n) / dataset.n_records}
+        ),
+        supports=pd.DataFrame(
+            {
+                "rank": np.arange(1, support.size + 1),
+                "support": support,
+                "share_of_pairs": np.cumsum(support) / max(dataset.n_pairs, 1),
+            }
+        ),
         length_fits=fits(dataset.lengths),
         support_fits=fits(dataset.supports[dataset.supports > 0]),
         outside_top=outside_top(dataset),
@@ -224,28 +236,6 @@ def overview(dataset: Dataset) -> dict[str, Any]:
 def _five(counts: Array) -> dict[str, float]:
     numbers = np.quantile(counts, [0, 0.25, 0.5, 0.75, 1]).tolist()
     return {**dict(zip(QUARTILES, numbers, strict=True)), "mean": float(counts.mean())}
-
-
-def _length_frame(dataset: Dataset) -> Any:
-    import pandas as pd
-
-    items, records = np.unique(dataset.lengths, return_counts=True)
-    return pd.DataFrame(
-        {"items": items, "records": records, "at_most": np.cumsum(records) / dataset.n_records}
-    )
-
-
-def _support_frame(dataset: Dataset) -> Any:
-    import pandas as pd
-
-    support = -np.sort(-dataset.supports)
-    return pd.DataFrame(
-        {
-            "rank": np.arange(1, support.size + 1),
-            "support": support,
-            "share_of_pairs": np.cumsum(support) / max(dataset.n_pairs, 1),
-        }
-    )
 
 
 def outside_top(

@@ -175,7 +175,7 @@ def _add_events(
 
 
 @jit
-def _look(
+def _update_nearest(
     acc: Array,
     start: int,
     record: int,
@@ -236,7 +236,7 @@ def nearest_block(
                 tick = post.tick[lo:hi] if how.use_time else post.tick[:0]
                 _add_one(acc, post.local[lo:hi], code, tick, k, one, how)
             k = stop
-        out.agree[q], out.union[q], out.cover[q] = _look(
+        out.agree[q], out.union[q], out.cover[q] = _update_nearest(
             acc, start, r, shift, cut, how.lengths, (out.agree[q], out.union[q], out.cover[q])
         )
 

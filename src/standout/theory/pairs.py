@@ -83,14 +83,18 @@ def _events(item: Array, k: int, end: int, i: int) -> tuple[int, int]:
     """Where the events of an item begin and end, in a sorted row of which those before `k` have smaller items."""
     while k < end and item[k] < i:
         k += 1
-    return k, _next(item, k, end) if k < end and item[k] == i else k
+    if k == end or item[k] != i:
+        return k, k
+    return k, _next(item, k, end)
 
 
 @jit
 def _find(item: Array, ptr: Array, record: int, i: int) -> tuple[int, int]:
     """Where the events of an item in a record begin and end."""
     first, end = ptr[record], ptr[record + 1]
-    return _events(item, first + np.searchsorted(item[first:end], i), end, i)
+    at = first + np.searchsorted(item[first:end], i)
+    found: tuple[int, int] = _events(item, at, end, i)
+    return found
 
 
 @jit
@@ -182,7 +186,7 @@ def _same_values(dataset: Dataset) -> Agreement:
 def _is_among(numbers: Array, i: int) -> bool:
     """Whether a sorted array holds a number."""
     at = np.searchsorted(numbers, i)
-    return at < numbers.size and numbers[at] == i
+    return bool(at < numbers.size and numbers[at] == i)
 
 
 @jit
@@ -267,38 +271,21 @@ def learn(dataset: Dataset, y: Array, aux: Knowledge, engine: str | Engine = "me
 def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
     """S(aux, r) of one record per query."""
     from standout.attacks.datta import similarity_table
+    from standout.attacks.events import events_of
     from standout.attacks.tables import Known
 
     known = Known.of(dataset, aux.bind(dataset), np.full(aux.n_queries, -1, np.int64))
-    best, table, place = np.zeros(known.item.size), similarity_table(known), dataset.record_code
-    start = np.arange(best.size)
+    best, table = np.zeros(known.item.size), similarity_table(known)
+    found = events_of(dataset, known, record[:, None])
+    fact = at = found.fact[found.cell]
     if table.size > best.size:
-        start = known.cells.start
+        code = found.rows.code[found.at]
         if known.cells.places is not None:
-            place = known.cells.places.find(dataset.record_item, place)
-    else:
-        place = place[:0]
-    ptr, items = dataset.record_ptr, dataset.record_item
-    _best_closeness(record[known.query], known.item, table, start, ptr, items, place, best)
+            code = known.cells.places.find(known.item[fact], code)
+        at = known.cells.start[fact] + code
+    # an item of several events counts with its best, one that the record lacks with 0
+    np.maximum.at(best, fact, table[at])
     return known.sum_over_facts(best) / np.diff(aux.query_ptr)
-
-
-@jit
-def _best_closeness(
-    record: Array,
-    item: Array,
-    table: Array,
-    start: Array,
-    ptr: Array,
-    items: Array,
-    place: Array,
-    out: Array,
-) -> None:
-    """Best T of each fact over the record's events of that item, 0 if it holds none."""
-    for f in range(record.size):
-        first, stop = _find(items, ptr, record[f], item[f])
-        for k in range(first, stop):
-            out[f] = max(out[f], table[start[f] + (np.int64(place[k]) if place.size > 0 else 0)])
 
 
 def commonest_codes(dataset: Dataset) -> Array:

@@ -144,12 +144,7 @@ def population(
             f"no record holds enough items for an adversary who knows {who.words(dataset)}; lower knows={who.knows}"
         )
     chosen = sample_targets(dataset, eligible, max(1, min(targets, dataset.n_records // 4)), seed)
-    halved = [dataset.n_records >> j for j in range(halvings + 1)]
-    sizes = [n for n in halved if n >= max(chosen.size, 20)]
-    if len(sizes) < FEWEST_SIZES:
-        raise ParameterError(
-            f"{dataset.n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}"
-        )
+    sizes = _halved(dataset.n_records, halvings, max(chosen.size, 20))
     aux = who.sample(dataset, chosen, seed)
     # only the order of the records counts here: posteriors need no calibration
     options: dict[str, Any] = {"calibrate": False} if attack == "likelihood" else {}
@@ -157,7 +152,7 @@ def population(
     hits = np.empty((len(sizes), DRAWS, chosen.size))
     for j, n in enumerate(sizes):
         for draw in range(DRAWS if n < dataset.n_records else 1):
-            kept = np.sort(_in_line(dataset, chosen, seed, draw)[:n])
+            kept = np.sort(_subset_order(dataset, chosen, seed, draw)[:n])
             part = dataset if n == dataset.n_records else dataset.take(kept)
             own = np.searchsorted(kept, chosen)
             known = aux if part is dataset else _knowledge_of(part, own, who, seed, aux)
@@ -182,6 +177,16 @@ def population(
         delta,
         WARNING.format(n=dataset.n_records),
     )
+
+
+def _halved(n_records: int, halvings: int, least: int) -> list[int]:
+    """N, N/2, N/4, … records, as long as there are at least so many."""
+    sizes = [n for j in range(halvings + 1) if (n := n_records >> j) >= least]
+    if len(sizes) < FEWEST_SIZES:
+        raise ParameterError(
+            f"{n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}"
+        )
+    return sizes
 
 
 def _knowledge_of(
@@ -218,7 +223,7 @@ def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float
     return at_most(rate.count, rate.n)
 
 
-def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
+def _subset_order(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
     """All records: the targets, then the others in an order that depends on (seed, draw, contents of the record)."""
     others = np.setdiff1d(np.arange(dataset.n_records, dtype=np.int64), first)
     key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, dataset.record_keys[others])

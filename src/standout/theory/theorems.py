@@ -81,27 +81,28 @@ class Bound:
 
 @dataclass
 class Needed:
-    """The smallest tried number of items at which a goal was reached, and the rate there."""
+    """Rates at the numbers of items that were tried, and the smallest number at which a goal was reached."""
 
     goal: float
     m: int | None = None
     rate: Rate | None = None
     tried: list[tuple[int, Rate]] = field(default_factory=list)
 
-    def see(self, m: int, rate: Rate) -> None:
-        """Add the rate at m items."""
+    def see(self, m: int, rate: Rate) -> bool:
+        """Add the rate at m items; whether the goal was reached, now or before."""
         self.tried.append((m, rate))
         if self.m is None and rate.rate >= self.goal:
             self.m, self.rate = m, rate
+        return self.m is not None
 
     def words(self) -> str:
         """What was measured, in words."""
+        if self.rate is not None:
+            return f"{self.m} ({self.rate.rate:.1%}, n={self.rate.n:,})"
         if not self.tried:
             return "not measured: too few records have enough items"
-        if self.m is None or self.rate is None:
-            m, rate = self.tried[-1]
-            return f"not reached: {rate.rate:.1%} at {m} items"
-        return f"{self.m} ({self.rate.rate:.1%}, n={self.rate.n:,})"
+        m, rate = self.tried[-1]
+        return f"not reached: {rate.rate:.1%} at {m} items"
 
 
 def _steps(
@@ -154,12 +155,15 @@ def scoreboard_needs(
         silent = Rate.of(~seen.absent_matched)
         share = np.where(seen.matched, 1.0 / np.maximum(seen.n_matching, 1), 0.0)
         lineup = Rate(int(share.sum()), share.size, float(share.mean()), math.nan, math.nan)
-        needs["T1"].see(m, found)
-        needs["T2"].see(m, Rate.of(seen.matched * seen.credit))
-        needs["T3"].see(m, lineup)
-        # the worse of the two claims: found if present, ⊥ if absent
-        needs["T4"].see(m, min(found, silent, key=lambda r: r.rate))
-        if all(x.m is not None for x in needs.values()):
+        # T4: the worse of the two claims, found if present and ⊥ if absent
+        rates = {
+            "T1": found,
+            "T2": Rate.of(seen.matched * seen.credit),
+            "T3": lineup,
+            "T4": min(found, silent, key=lambda r: r.rate),
+        }
+        reached = [needs[name].see(m, rate) for name, rate in rates.items()]
+        if all(reached):
             break
     return needs
 
@@ -173,8 +177,7 @@ def generic_needs(
     for m, chosen, aux in _steps(dataset, targets, seed, gamma=gamma):
         seen = attack("generic", gamma=gamma).run(dataset, aux)
         close = pair_s(dataset, chosen, np.maximum(seen.best, 0)) > bar
-        need.see(m, Rate.of(seen.matched & close))
-        if need.m is not None:
+        if need.see(m, Rate.of(seen.matched & close)):
             break
     return need
 
@@ -191,8 +194,7 @@ def certificate_needs(
             continue
         if found.n_eligible < min(FEWEST, dataset.n_records):
             break
-        need.see(m, found.rate)
-        if need.m is not None:
+        if need.see(m, found.rate):
             break
     return need
 
