@@ -116,7 +116,6 @@ def link(
     _check(dataset, noise, overlap, canaries)
     second = people(knowledge, items)
     data = comparable(dataset, second)
-    given = (float(overlap),) * 2 if isinstance(overlap, int | float) else None
     most, past = 0.0, None
     with reporting(progress) as move:
         move("fitting the noise", 0, second.n_queries)
@@ -128,25 +127,21 @@ def link(
         if canaries:
             past = history(data, attack.noise, null_mean, one_to_one, engine, seed)
         if isinstance(noise, str):
-            most = if_noisier(data, second, attack, engine, given)
-    alone = Answer.of(top, null_mean, given[0] if given else 0.5)
-    present = _overlap(alone, seen, past, seed) if overlap == "fit" else None
-    if present:
-        alone = Answer.of(top, null_mean, present["rate"])
-        given = (max(present["low"], 0.01), min(present["high"], 0.99))
+            most = if_noisier(data, second, attack, engine, _given(overlap))
+    alone, present, presence = _one_by_one(top, null_mean, overlap, seen, past, seed)
     answer, shift = _recalibrated(alone.joint() if one_to_one else alone, past)
-    interval, gaps, likelihood = answer.right_links(seed, given, most)
+    interval, gaps, likelihood = answer.right_links(seed, presence, most)
     assigned = answer.assigned() if one_to_one else np.empty(0, np.int64)
-    details: dict[str, Any] = {
+    warnings = _warnings(alone.top, top, seen) + _disagreement(interval, gaps, likelihood)
+    if data is not dataset and attack.noise.time is not None:
+        warnings.append(COARSE.format(dataset.time_resolution, data.time_resolution))
+    details = {
         "data": _counts(data, second, facts, top),
         "overlap": present,
         "estimates": {"gaps": gaps._asdict(), "likelihood": likelihood._asdict()},
-        "warnings": _warnings(alone.top, top, seen) + _disagreement(interval, gaps, likelihood),
+        "warnings": warnings,
         **_compared(alone, answer, assigned, seen, past.report() if past else {}, shift),
     }
-    if data is not dataset and attack.noise.time is not None:
-        names = (dataset.time_resolution, data.time_resolution)
-        details["warnings"].append(COARSE.format(*names))
     return Links(
         best=answer.best,
         posterior=answer.posterior,
@@ -199,6 +194,29 @@ def _recalibrated(answer: Answer, past: History | None) -> tuple[Answer, Shift |
     if shift.error > MOST_ERROR:
         return answer, None
     return answer.recalibrated(learned.posterior(mine, shift), shift.error), shift
+
+
+def _given(overlap: str | float | None) -> tuple[float, float] | None:
+    """Smallest and largest share of people in the release, if a share was given."""
+    return (float(overlap), float(overlap)) if isinstance(overlap, int | float) else None
+
+
+def _one_by_one(
+    top: TopScores,
+    null_mean: float,
+    overlap: str | float | None,
+    seen: Canaries | None,
+    past: History | None,
+    seed: int,
+) -> tuple[Answer, dict[str, float] | None, tuple[float, float] | None]:
+    """The answers one by one, the share of people in the release if it is fitted, and the smallest and largest share if known."""
+    given = _given(overlap)
+    alone = Answer.of(top, null_mean, given[0] if given else 0.5)
+    if overlap != "fit":
+        return alone, None, given
+    present = _overlap(alone, seen, past, seed)
+    presence = (max(present["low"], 0.01), min(present["high"], 0.99))
+    return Answer.of(top, null_mean, present["rate"]), present, presence
 
 
 def _overlap(
