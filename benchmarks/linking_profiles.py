@@ -21,8 +21,7 @@ import numpy as np
 import standout as so
 from standout.bench.case import twin_file
 from standout.kernels.bins import Bins
-from standout.linking.attack import LinkLikelihood
-from standout.linking.mentions import MentionPopularity
+from standout.linking.attack import LinkLikelihood, MentionPopularity
 from standout.linking.people import people
 
 N_BEST = 22

@@ -15,10 +15,10 @@ import pandas as pd
 from linking_pairs import pairs_section
 
 import standout as so
+from standout.linking.attack import MentionPopularity
 from standout.linking.em import fit_noise
-from standout.linking.mentions import MentionPopularity
+from standout.linking.links import time_shift_sentence
 from standout.linking.people import people
-from standout.linking.split import said
 from standout.linking.truth import judged
 
 PAGE = Path(__file__).resolve().parents[1] / "linking.md"
@@ -422,7 +422,7 @@ def shifted(folder: Path) -> str:
             "## Time-shifted audit\n",
             "`standout audit online_retail.csv --split-time 0.5`: knowledge from before a day, the release from that day on, no "
             "entry in both. For data in which people repeat items, `standout audit` proposes the day.\n",
-            f"> {said(links.findings)}\n",
+            f"> {time_shift_sentence(links.findings)}\n",
             k_table({"first half → second half": links}),
             expected_table({"first half → second half": links}),
         ]

@@ -11,14 +11,18 @@ from scipy.special import expit
 
 import standout as so
 from standout.linking.answer import Answer
-from standout.linking.canaries import make_canaries
-from standout.linking.canary_run import run_canaries
-from standout.linking.fitted import scored
-from standout.linking.history import History, history
+from standout.linking.canaries import run_canaries
+from standout.linking.em import score_second_file
+from standout.linking.history import History, Recalibration, features, history
 from standout.linking.people import people
-from standout.linking.recalibrate import Recalibration, features
-from standout.linking.reliability import POINTS, by_chance, calibration, equal_count, equal_width
-from standout.linking.truth import truth_of
+from standout.linking.truth import (
+    POINTS,
+    by_chance,
+    calibration,
+    equal_count,
+    equal_width,
+    truth_of,
+)
 
 FOLDS = 10
 STRAIGHT = 3
@@ -42,7 +46,6 @@ class Pair(NamedTuple):
     """Scores of a pair of files, and of the release's history."""
 
     answer: Answer
-    n_facts: np.ndarray
     right: np.ndarray
     past: History
 
@@ -73,19 +76,16 @@ def pairs(
 def linked(known: so.Dataset, release: so.Dataset) -> Iterator[tuple[str, Pair]]:
     """The pair one by one and one-to-one, as `standout.link` does it before the posterior is learned."""
     second = people(known)
-    found = scored(release, second, "fit", "memory")
-    planted = make_canaries(release, second, found.noise, 0)
-    null_mean = run_canaries(release, found.attack, planted, "memory").null_mean if planted else 1.0
-    past = history(release, found.noise, null_mean, True)
+    _, attack, top = score_second_file(release, second, "fit", "memory")
+    seen = run_canaries(release, second, attack, "memory")
+    null_mean = seen.null_mean if seen else 1.0
+    past = history(release, attack.noise, null_mean, True)
     if past is None:
         raise SystemExit("the release has too little history")
     right = truth_of(release, known.record_labels)
-    alone = Answer.of(found.top, found.n_facts, null_mean, release.n_records)
-    yield "one by one", Pair(alone, found.n_facts, right, past._replace(answer=past.alone))
-    yield (
-        "one-to-one",
-        Pair(alone.joint(found.n_facts, null_mean, release.n_records), found.n_facts, right, past),
-    )
+    alone = Answer.of(top, null_mean)
+    yield "one by one", Pair(alone, right, past._replace(answer=past.alone))
+    yield "one-to-one", Pair(alone.joint(), right, past)
 
 
 def log_likelihood(p: np.ndarray, hit: np.ndarray) -> float:
@@ -107,7 +107,7 @@ def row(name: str, way: str, it: Pair) -> list[object]:
     """One row of the table: the map with curved terms against the one without them."""
     past, answer = it.past, it.answer
     labels = past.hit[past.answer.top.applies]
-    labeled, mine = features(past.answer.top, past.n_facts), features(answer.top, it.n_facts)
+    labeled, mine = features(past.answer.top), features(answer.top)
     use, gains, posterior = answer.top.applies, [], np.empty(0)
     hit = (answer.best == it.right) & (it.right >= 0)
     for n in (STRAIGHT, labeled.shape[1]):
@@ -135,7 +135,7 @@ def row(name: str, way: str, it: Pair) -> list[object]:
         f"{gain[1]:+.1f}",
         *(f"{sum(x <= POINTS for x in one)} of {len(one)}" for one in off),
         f"{100 * max(off[1]):.1f} points",
-        f"{chance.p_value:.2f}" if chance.p_value >= 0.01 else "< 0.01",
+        f"{chance['p_value']:.2f}" if chance["p_value"] >= 0.01 else "< 0.01",
     ]
 
 

@@ -62,12 +62,12 @@ from standout.gate.verdict import GateVerdict as GateVerdict
 from standout.gate.verdict import Verdict as Verdict
 from standout.gate.verify import Verification as Verification
 from standout.gate.verify import verify as verify
-from standout.linking.findings import LinkFindings as LinkFindings
+from standout.linking.history import split_time as split_time
 from standout.linking.link import link as link
+from standout.linking.link import time_shifted as time_shifted
+from standout.linking.links import LinkFindings as LinkFindings
 from standout.linking.links import Links as Links
 from standout.linking.noise import LinkNoise as LinkNoise
-from standout.linking.periods import split_time as split_time
-from standout.linking.split import time_shifted as time_shifted
 from standout.report.charts import charts as charts
 from standout.report.drawing import Chart as Chart
 from standout.report.explanation import render_explanation as render_explanation

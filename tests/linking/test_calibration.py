@@ -7,12 +7,10 @@ from scipy.special import expit
 
 import standout as so
 from standout.errors import ParameterError
-from standout.linking.agreement import time_bins
 from standout.linking.groups import TopScores
-from standout.linking.history import history
-from standout.linking.noise import LinkNoise
-from standout.linking.overlap import fit_overlap
-from standout.linking.recalibrate import Recalibration, features
+from standout.linking.history import Recalibration, features, history
+from standout.linking.noise import LinkNoise, time_bins
+from standout.linking.totals import fit_overlap
 
 
 def habits(n=700, n_items=260, seed=0):
@@ -69,9 +67,10 @@ def test_a_gap_means_more_where_gaps_are_wide_if_the_labeled_queries_say_so():
     n = 12_000
     scale, y = np.exp(rng.normal(0.5, 0.6, n)), rng.exponential(2.0, n)
     found = rng.random(n) < expit(-2.0 + (0.2 + 0.7 * np.log(scale)) * y)
-    top = TopScores(np.zeros((n, 1), int), np.zeros((n, 1)), np.exp(-y), scale)
+    nothing = np.zeros((n, 1))
+    top = TopScores(nothing.astype(int), nothing, np.full(n, 9), 1, np.exp(-y), scale)
     first, last = np.arange(n) < n // 2, np.arange(n) >= n // 2
-    x = features(top, np.full(n, 9))
+    x = features(top)
     learned = Recalibration.fit(x[first], found[first])
     p = expit(learned.logits(x))
     wide = scale > np.median(scale)
@@ -162,9 +161,9 @@ def test_people_who_are_hard_to_find_raise_the_overlap():
     facts, found = np.full(200, 8), np.arange(200) < 100
     easy = fit_overlap(50, (45, 55), np.full(100, 8), facts, np.arange(200) < 190)
     hard = fit_overlap(50, (45, 55), np.full(100, 8), facts, found)
-    assert easy.rate == pytest.approx(0.53, abs=0.02)
-    assert hard.rate == pytest.approx(0.99, abs=0.02)
-    assert hard.low < 0.9
+    assert easy["rate"] == pytest.approx(0.53, abs=0.02)
+    assert hard["rate"] == pytest.approx(0.99, abs=0.02)
+    assert hard["low"] < 0.9
 
 
 @pytest.mark.parametrize("overlap", ["fitted", 0, 1.0, -0.5, True, [0.5]])

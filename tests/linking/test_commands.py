@@ -11,9 +11,10 @@ from people_of import release, second_file, truth, world
 
 import standout as so
 from standout.errors import InputError, ParameterError
+from standout.linking.history import split_day
 from standout.linking.items import Item, propose, read_items, read_map
-from standout.linking.periods import split_day
-from standout.linking.split import proposed_split, said
+from standout.linking.link import proposed_split
+from standout.linking.links import time_shift_sentence
 from standout.linking.truth import judged
 
 
@@ -252,15 +253,15 @@ def test_data_without_habits_is_not_said_to_single_people_out():
     )
     found = so.time_shifted(so.Dataset.from_arrays(record, item, time=day), 0.5, others=()).findings
     assert found.truth["k_identified"][0]["rates"][0]["rate"] < 0.05
-    assert "does not show that habits lead to people" in said(found)
-    assert "not make this data anonymous" not in said(found)
+    assert "does not show that habits lead to people" in time_shift_sentence(found)
+    assert "not make this data anonymous" not in time_shift_sentence(found)
 
 
 def test_habits_link_two_periods_and_strangers_do_not(shop):
     found = so.time_shifted(shop, 0.5, others=())
     top = found.findings.truth["k_identified"][0]["rates"][0]
     assert top["rate"] > 0.9
-    assert found.findings.data["split"] in said(found.findings)
+    assert found.findings.data["split"] in time_shift_sentence(found.findings)
     wrong = [d["false"] for d in found.findings.truth["discoveries"] if d["fdr"] == 0.05]
     assert all(w["rate"] < 0.1 for w in wrong)
     # an item that was bought several times before is bought again more often

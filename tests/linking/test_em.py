@@ -5,8 +5,8 @@ import pytest
 from people_of import knowledge, release, second_file, world
 
 import standout as so
+from standout.linking.attack import MentionPopularity
 from standout.linking.em import fit_noise
-from standout.linking.mentions import MentionPopularity
 from standout.linking.people import people
 
 

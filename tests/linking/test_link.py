@@ -307,8 +307,7 @@ def test_absent_canaries_are_rarely_accepted_and_present_ones_mostly_found(links
 
 def test_whole_profiles_of_hundreds_of_items_score_like_the_formula():
     """Sums of hundreds of logarithms exceed 32 bits at full precision: they must be scaled, not overflow."""
-    from standout.linking.attack import LinkLikelihood
-    from standout.linking.mentions import MentionPopularity
+    from standout.linking.attack import LinkLikelihood, MentionPopularity
     from standout.linking.noise import LinkNoise
 
     rng = np.random.default_rng(5)

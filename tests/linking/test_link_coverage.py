@@ -9,9 +9,9 @@ from people_of import knowledge, release, second_file, truth, world
 
 import standout as so
 from standout.formulas.spacing import benjamini_hochberg
-from standout.linking.by_likelihood import by_likelihood
-from standout.linking.findings import MEASURED
 from standout.linking.groups import TopScores
+from standout.linking.links import MEASURED
+from standout.linking.totals import by_likelihood
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "linking_coverage.md"
 
@@ -119,12 +119,13 @@ def test_an_estimate_by_the_likelihood_agrees_with_its_own_draws():
     x[present, 0] += move
     score = move * x - move**2 / 2
     order = np.argsort(-score, axis=1)
-    got = by_likelihood(TopScores(order, np.take_along_axis(score, order, axis=1)), records)
+    score, facts = np.take_along_axis(score, order, axis=1), np.full(n, 9)
+    got = by_likelihood(TopScores.of(order, score, facts, records))
     right = int((present & (order[:, 0] == 0)).sum())
     assert got.low <= right <= got.high
     assert got.expected == pytest.approx(right, rel=0.15)
-    nobody = TopScores(order[:, :1], np.full((n, 1), np.nan))
-    assert by_likelihood(nobody, records) == (0.0, 0.0, 0.0)
+    nobody = TopScores.of(order[:, :1], np.full((n, 1), np.nan), facts, records)
+    assert by_likelihood(nobody) == (0.0, 0.0, 0.0)
 
 
 def test_a_p_value_that_rounds_above_1_is_no_error(few_facts):
@@ -145,7 +146,7 @@ def test_p_values_corrected_by_second_best_records_are_at_most_1():
         gaps[:, 1] *= 30
         gaps[::3, 0] = 0
         score = -np.cumsum(np.column_stack([np.zeros(n), gaps]), axis=1)
-        top = TopScores.of(np.tile(np.arange(30), (n, 1)), score, np.full(n, 9))
+        top = TopScores.of(np.tile(np.arange(30), (n, 1)), score, np.full(n, 9), 30)
         for _ in range(5):
             fixed = top.checked(rng.random(n))
             assert fixed is not top

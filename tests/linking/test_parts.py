@@ -9,14 +9,11 @@ from scipy.optimize import linear_sum_assignment
 
 import standout as so
 from standout.kernels.bins import Bins
-from standout.linking.agreement import value_bins
-from standout.linking.attack import LinkLikelihood
+from standout.linking.answer import hard, log_free, soft
+from standout.linking.attack import LinkLikelihood, MentionPopularity, candidates
 from standout.linking.groups import TopScores, TwoGroups
-from standout.linking.mentions import MentionPopularity
-from standout.linking.noise import LinkNoise
-from standout.linking.one_to_one import hard, log_free, soft
+from standout.linking.noise import LinkNoise, value_bins
 from standout.linking.people import people
-from standout.linking.score import candidates
 
 
 def test_repeated_facts_become_one_fact_that_was_seen_several_times():
@@ -111,9 +108,9 @@ def test_a_person_whose_days_are_unrelated_is_scored_without_them():
     values = Bins((0.0,), (0.9, 0.1))
     mentions = MentionPopularity.of(data, aux.bind(data))
     sure, open_ = (
-        candidates(data, aux, LinkLikelihood(LinkNoise((0.1,), 0.0, values, days, u), mentions), 5)[
-            0
-        ][:, 0]
+        candidates(
+            data, aux, LinkLikelihood(LinkNoise((0.1,), 0.0, values, days, u), mentions), 5
+        ).record[:, 0]
         for u in (0.0, 0.3)
     )
     assert (open_ == np.arange(20)).all()
@@ -130,9 +127,9 @@ def test_merged_candidates_add_the_probabilities_of_both_ways():
         LinkLikelihood(noise, mentions, use_time=t).scores(data, aux) for t in (True, False)
     )
     want = np.logaddexp(np.log(0.6) + with_days, np.log(0.4) + without)
-    record, score = candidates(data, aux, LinkLikelihood(noise, mentions), 60)
-    np.testing.assert_allclose(score, -np.sort(-want, axis=1), atol=1e-4)
-    np.testing.assert_allclose(np.take_along_axis(want, record, axis=1), score, atol=1e-4)
+    top = candidates(data, aux, LinkLikelihood(noise, mentions), 60)
+    np.testing.assert_allclose(top.score, -np.sort(-want, axis=1), atol=1e-4)
+    np.testing.assert_allclose(np.take_along_axis(want, top.record, axis=1), top.score, atol=1e-4)
 
 
 def test_rare_agreement_counts_more_than_common_agreement():
@@ -245,14 +242,14 @@ def test_two_groups_are_calibrated_on_simulated_p_values(found):
 def test_scores_of_unrelated_records_give_uniform_p_values():
     rng = np.random.default_rng(6)
     scores = -np.sort(-rng.gumbel(size=(3000, 500)), axis=1)[:, :40]
-    top = TopScores.of(np.tile(np.arange(40), (3000, 1)), scores, np.full(3000, 8))
+    top = TopScores.of(np.tile(np.arange(40), (3000, 1)), scores, np.full(3000, 8), 500)
     assert (top.p < 0.05).mean() == pytest.approx(0.05, abs=0.015)
     assert np.median(top.scale) == pytest.approx(1.0, abs=0.1)
 
 
 def test_two_facts_are_too_few_for_the_test():
     scores = -np.sort(-np.random.default_rng(6).gumbel(size=(4, 40)), axis=1)
-    top = TopScores.of(np.tile(np.arange(40), (4, 1)), scores, np.array([0, 2, 3, 9]))
+    top = TopScores.of(np.tile(np.arange(40), (4, 1)), scores, np.array([0, 2, 3, 9]), 40)
     assert top.applies.tolist() == [False, False, True, True]
 
 

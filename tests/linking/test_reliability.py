@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from standout.linking.reliability import MANY, by_chance, calibration, equal_count, equal_width
+from standout.linking.truth import MANY, by_chance, calibration, equal_count, equal_width
 
 BINNED = {"width": equal_width, "count": equal_count}
 
@@ -35,26 +35,27 @@ def test_bins_of_equal_count_hold_equal_numbers_and_bins_of_equal_width_are_as_w
 @pytest.mark.parametrize("kind", BINNED)
 def test_right_posteriors_are_not_suspected_and_wrong_ones_are(kind):
     values = [
-        by_chance(*x, BINNED[kind](x[0])).p_value for x in (drawn(800, seed) for seed in range(40))
+        by_chance(*x, BINNED[kind](x[0]))["p_value"]
+        for x in (drawn(800, seed) for seed in range(40))
     ]
     # uniform if the posteriors are right
     assert np.mean(np.asarray(values) < 0.1) < 0.25
     assert 0.3 < np.mean(values) < 0.7
     p, hit = drawn(4000, wrong=0.06)
-    assert by_chance(p, hit, BINNED[kind](p)).p_value < 0.001
+    assert by_chance(p, hit, BINNED[kind](p))["p_value"] < 0.001
 
 
 def test_few_people_cannot_show_three_points():
     few, many = (drawn(n)[0] for n in (300, 60_000))
-    assert by_chance(few, few > 0.5, equal_width(few)).within < 0.1
-    assert by_chance(many, many > 0.5, equal_width(many)).within > 0.99
+    assert by_chance(few, few > 0.5, equal_width(few))["within"] < 0.1
+    assert by_chance(many, many > 0.5, equal_width(many))["within"] > 0.99
 
 
 def test_many_people_are_drawn_like_few():
     p, hit = drawn(5 * MANY - 5, 3)
     again, more = np.concatenate([p, p[:10]]), np.concatenate([hit, hit[:10]])
     exact, normal = (by_chance(a, b, equal_count(a)) for a, b in ((p, hit), (again, more)))
-    assert exact.p_value == pytest.approx(normal.p_value, abs=0.06)
+    assert exact["p_value"] == pytest.approx(normal["p_value"], abs=0.06)
 
 
 def test_the_rows_give_mean_posterior_and_share_of_right_links():

@@ -19,9 +19,8 @@ from standout.errors import EligibilityError, ParameterError
 from standout.formulas.dss12 import kept_quantile
 from standout.theory import amplification as amplification_module
 from standout.theory.amplification import _draw, _k
-from standout.theory.learning import commonest_codes, known_s, learn
-from standout.theory.pairs import pair_s, pair_similarity
-from standout.theory.rarity import rare_adversary, with_rare_share
+from standout.theory.certificates import rare_adversary, with_rare_share
+from standout.theory.pairs import commonest_codes, known_s, learn, pair_s, pair_similarity
 
 FEW = {"per_run": 10, "runs": 4}
 

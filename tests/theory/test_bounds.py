@@ -18,7 +18,7 @@ from standout.errors import ParameterError
 from standout.formulas import dss12, ns08
 from standout.formulas.rates import Rate
 from standout.theory.nearest import nearest
-from standout.theory.needed import Needed, scoreboard_needs
+from standout.theory.theorems import Needed, scoreboard_needs
 
 
 def small(**changes) -> so.Dataset:

@@ -14,8 +14,7 @@ from strategies import dataset, queries_of, random_table, tables
 
 import standout as so
 from standout.errors import EligibilityError, ParameterError
-from standout.theory.certificates import filtered_out
-from standout.theory.rarity import fitting_t, rare_adversary
+from standout.theory.certificates import filtered_out, fitting_t, rare_adversary
 
 
 def trials(n_wanted: int, seed: int) -> tuple[int, int, int]:

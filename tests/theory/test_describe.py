@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from strategies import dataset, random_table, tables
 
 import standout as so
-from standout.theory.describe import outside_top
+from standout.theory.describe import fits, lognormal, outside_top, power_law
 from standout.theory.entropy import item_information, time_chances, value_chances
-from standout.theory.fits import fits, lognormal, power_law
 
 
 def same(found: np.ndarray, expected: list[float]) -> bool:

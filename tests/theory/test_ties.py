@@ -10,8 +10,8 @@ import pytest
 import standout as so
 from standout.bench.case import BenchCase
 from standout.bench.measure import kernels
-from standout.theory.learning import learn
-from standout.theory.needed import scoreboard_needs
+from standout.theory.pairs import learn
+from standout.theory.theorems import scoreboard_needs
 
 N, M = 160, 12
 

@@ -145,8 +145,8 @@ def audit_split(
     from standout.cli.workfolder import journaled, say_reused
     from standout.data.dataset import Dataset
     from standout.engines.engine import engine as engine_of
-    from standout.linking.periods import split_day
-    from standout.linking.split import time_shifted
+    from standout.linking.history import split_day
+    from standout.linking.link import time_shifted
 
     engine_of(engine)
     folder = out or FOLDER
@@ -166,13 +166,13 @@ def audit_split(
 
 def _overlap(text: str | None) -> str | float | None:
     """The option as `link` takes it."""
-    from standout.linking.overlap import checked
+    from standout.linking.totals import check_overlap
 
     try:
         share: str | float | None = float(text) if text is not None else None
     except ValueError:
         share = text
-    checked(share)
+    check_overlap(share)
     return share
 
 

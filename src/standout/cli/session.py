@@ -166,7 +166,7 @@ class Session:
 
     def propose_split(self, dataset: Dataset) -> None:
         """Propose a time-shifted audit for data in which people repeat items."""
-        from standout.linking.split import proposed_split
+        from standout.linking.link import proposed_split
 
         day = proposed_split(dataset)
         if day is not None:

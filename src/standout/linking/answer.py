@@ -1,7 +1,12 @@
-"""Candidates of every query with their probabilities: one by one, one-to-one, recalibrated, and how many are right."""
+"""Candidates of every query with their probabilities: one by one, one-to-one, recalibrated, and how many are right.
+
+In one-to-one linking a record can be claimed once, so a strong claim of one person weakens the
+claims of others.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +14,9 @@ from scipy.special import expit, logit
 
 from standout.arrays import Array
 from standout.data.purposes import PURPOSE_RESAMPLE
-from standout.linking.by_likelihood import Estimate, by_likelihood, hull
 from standout.linking.canaries import N_CANARIES
-from standout.linking.groups import MOST, SHARP, TopScores, TwoGroups, probabilities
-from standout.linking.one_to_one import hard, log_free, soft
+from standout.linking.groups import CAREFUL, MOST, SHARP, TopScores, TwoGroups, probabilities
+from standout.linking.totals import Estimate, by_likelihood, hull
 
 ROUNDS = 300
 """Rounds of EM for the two groups."""
@@ -24,18 +28,11 @@ UNKNOWN_PRESENCE = (0.1, 0.95)
 """Shares of people in the release that the interval allows for where the spacing test does not apply."""
 LEAST = 1e-6
 STILL_BEST = 0.999
+ASSIGNMENT_ROUNDS = 500
+TOLERANCE = 1e-7
+LEAST_ABSENT = 1e-3
 RESAMPLES = 100
 """Bootstrap resamples of the people, for the interval of the expected links."""
-
-
-class RightLinks(NamedTuple):
-    """How many links are right."""
-
-    interval: tuple[float, float]
-    """95 % interval, in whole people."""
-    by_gaps: Estimate
-    """By the posteriors, which come from the gaps below the best records."""
-    by_likelihood: Estimate
 
 
 class Answer(NamedTuple):
@@ -45,6 +42,10 @@ class Answer(NamedTuple):
     groups: TwoGroups
     chance: Array
     """(queries, k): in the order of `top`."""
+    null_mean: float
+    """Mean of -log p of absent canaries."""
+    prior: float
+    """P(in the release) where the spacing test does not apply."""
     n_found: float
     """Expected number of found queries among those that the test applies to, one by one."""
     shift_error: float = 0.0
@@ -53,26 +54,24 @@ class Answer(NamedTuple):
     """The candidates one by one, if the answer is one-to-one."""
 
     @classmethod
-    def of(
-        cls, top: TopScores, n_facts: Array, null_mean: float, n_records: int, prior: float = 0.5
-    ) -> Answer:
+    def of(cls, top: TopScores, null_mean: float, prior: float = 0.5) -> Answer:
         """One by one; `prior` is P(in the release) where the spacing test does not apply."""
-        covariates = top.covariates(n_facts)
-        groups = TwoGroups.start(covariates, null_mean).improved(top.y(), covariates, ROUNDS)
-        checked = top.checked(probabilities(top, n_facts, groups, n_records, prior)[:, 0])
+        groups = _fitted(top, null_mean)
+        checked = top.checked(probabilities(top, groups, prior)[:, 0])
         if checked is not top:
             top = checked
             # corrected p-values are uniform if nobody is found: what the canaries showed must not
             # be counted twice
-            groups = TwoGroups.start(covariates).improved(top.y(), covariates, ROUNDS)
-        chance = probabilities(top, n_facts, groups, n_records, prior)
-        chance[n_facts == 0] = 0.0
-        return cls(top, groups, chance, float(chance[top.applies, 0].sum()))
+            groups = _fitted(top, 1.0)
+        chance = probabilities(top, groups, prior)
+        chance[top.n_facts == 0] = 0.0
+        return cls(top, groups, chance, null_mean, prior, float(chance[top.applies, 0].sum()))
 
-    def joint(self, n_facts: Array, null_mean: float, n_records: int, prior: float = 0.5) -> Answer:
+    def joint(self) -> Answer:
         """One-to-one: scores without records that others claim, tested again, and a soft assignment of the result."""
-        left = self.top.without_taken(log_free(self.top.record, self.chance, n_records), n_facts)
-        again = Answer.of(left, n_facts, null_mean, n_records, prior)
+        n_records = self.top.n_records
+        left = self.top.without_taken(log_free(self.top.record, self.chance, n_records))
+        again = Answer.of(left, self.null_mean, self.prior)
         return again._replace(chance=soft(left.record, again.chance, n_records), before=(self.top,))
 
     def recalibrated(self, posterior: Array, error: float) -> Answer:
@@ -86,15 +85,13 @@ class Answer(NamedTuple):
             Standard error of the share of found queries, in logits.
         """
         use, rows = self.top.applies, np.arange(self.chance.shape[0])
-        at = self.chance.argmax(axis=1)
-        mine = self.chance[rows, at]
+        at, mine = self.chance.argmax(axis=1), self.posterior
         mine[use] = np.where(mine[use] > 0, np.clip(posterior, LEAST, MOST), 0.0)
         others = self.chance.copy()
         others[rows, at] = 0.0
         # the others share what is left, and none of them becomes the best
-        others *= np.minimum(
-            1.0, (MOST - np.minimum(mine, MOST)) / np.maximum(others.sum(axis=1), 1e-12)
-        )[:, None]
+        left = (MOST - np.minimum(mine, MOST)) / np.maximum(others.sum(axis=1), 1e-12)
+        others *= np.minimum(1.0, left)[:, None]
         others = np.minimum(others, STILL_BEST * mine[:, None])
         others[rows, at] = mine
         return self._replace(chance=np.where(use[:, None], others, self.chance), shift_error=error)
@@ -121,48 +118,35 @@ class Answer(NamedTuple):
         column = hard(self.top.record, np.log(np.maximum(self.chance / absent, 1e-12)))
         return np.where(column >= 0, self.top.record[np.arange(column.size), column], -1)
 
-    def interval(
-        self,
-        n_facts: Array,
-        n_records: int,
-        seed: int,
-        prior: float = 0.5,
-        presence: tuple[float, float] | None = None,
-        if_noisier: float = 0.0,
-    ) -> RightLinks:
-        """95 % interval of the number of right links: the hull of what the gaps say and of what the likelihood says.
+    def right_links(
+        self, seed: int, presence: tuple[float, float] | None = None, if_noisier: float = 0.0
+    ) -> tuple[tuple[float, float], Estimate, Estimate]:
+        """How many links are right: a 95 % interval in whole people, the estimate by the gaps, that by the likelihood.
 
-        Right records that do not stand out are missing in the first; the second is too high where
-        people resemble each other. Posteriors that were learned from the release's history need no
-        second estimate: labeled queries showed both.
+        The interval is the hull of the two. Right records that do not stand out are missing in the
+        first; the second is too high where people resemble each other. Posteriors that were learned
+        from the release's history need no second estimate: labeled queries showed both.
 
         Parameters
         ----------
-        n_facts, n_records, seed, prior
-            As in `of`, and the random seed of the bootstrap.
+        seed
+            Random seed of the bootstrap.
         presence
             Smallest and largest share of people in the release, None = unknown.
         if_noisier
             Most right links by the likelihood with more noise than was fitted.
         """
-        gaps = self._by_gaps(n_facts, seed, prior, presence or UNKNOWN_PRESENCE)
-        likelihood = hull(
-            [by_likelihood(top, n_records, presence) for top in (self.top, *self.before)]
-        )
+        gaps = self._by_gaps(seed, presence or UNKNOWN_PRESENCE)
+        likelihood = hull([by_likelihood(top, presence) for top in (self.top, *self.before)])
         likelihood = likelihood._replace(high=max(likelihood.high, if_noisier))
         used = (gaps,) if self.shift_error else (gaps, likelihood)
-        low, high = min(x.low for x in used), max(x.high for x in used)
         most = int((self.posterior > 0).sum())
         # whole people; the sum of the posteriors is inside
-        whole = (
-            float(np.floor(min(low, gaps.expected))),
-            float(np.ceil(min(max(high, gaps.expected), most))),
-        )
-        return RightLinks(whole, gaps, likelihood)
+        low = np.floor(min(gaps.expected, *(x.low for x in used)))
+        high = np.ceil(min(max(gaps.expected, *(x.high for x in used)), most))
+        return (float(low), float(high)), gaps, likelihood
 
-    def _by_gaps(
-        self, n_facts: Array, seed: int, prior: float, presence: tuple[float, float]
-    ) -> Estimate:
+    def _by_gaps(self, seed: int, presence: tuple[float, float]) -> Estimate:
         """Sum of the posteriors, with a 95 % interval.
 
         It covers the fit on resampled people, with either mixture, the chance of each link, that
@@ -170,47 +154,139 @@ class Answer(NamedTuple):
         check it, the error of a recalibration, and the unknown share of people who are in the
         release (`presence`).
         """
-        y, covariates, posterior = self.top.y(), self.top.covariates(n_facts), self.posterior
+        y, covariates, posterior = self.top.y(), self.top.covariates(), self.posterior
         rng = np.random.default_rng([seed % 2**63, PURPOSE_RESAMPLE])
-        spread, expected = (
-            float(np.sqrt((posterior * (1 - posterior)).sum())),
-            float(posterior.sum()),
-        )
+        spread = float(np.sqrt((posterior * (1 - posterior)).sum()))
+        expected = float(posterior.sum())
         # the order of the people must not change the draws
         order = np.lexsort((covariates[:, 1], covariates[:, 0], y))
         middle = float(self.groups.posterior(y, covariates).sum())
-        model = logit(np.clip(posterior[~self.top.applies & (posterior > 0)], 1e-12, 1 - 1e-12))
         tested = logit(np.clip(posterior[self.top.applies], LEAST, 1 - LEAST))
         totals = []
         # which of the two mixtures is right cannot be seen from the queries: half of the resamples
         # use the sharper one
-        sharp = TwoGroups.start(covariates, self.groups.null_mean, SHARP).improved(
-            y, covariates, ROUNDS
-        )
+        mixtures = (self.groups, _fitted(self.top, self.groups.null_mean, SHARP))
         for k in range(RESAMPLES if y.size else 0):
-            groups = sharp if k % 2 else self.groups
-            weight = np.zeros(y.size)
-            weight[order] = rng.multinomial(y.size, np.full(y.size, 1 / max(y.size, 1)))
+            groups, weight = mixtures[k % 2], np.zeros(y.size)
+            weight[order] = rng.multinomial(y.size, np.full(y.size, 1 / y.size))
             null = groups.null_mean * max(1.0 + NULL_ERROR * float(rng.standard_normal()), 0.5)
-            again = groups.with_null(null).improved(y, covariates, FEW_ROUNDS, weight)
+            start = replace(groups, null_mean=null)
+            again = start.improved(y, covariates, FEW_ROUNDS, weight)
             shift = float(again.posterior(y, covariates).sum()) - middle
             if self.shift_error:
                 moved = expit(tested + self.shift_error * float(rng.standard_normal()))
                 shift += float(moved.sum()) - float(expit(tested).sum())
             totals.append(expected + shift + spread * float(rng.standard_normal()))
-        low, high = (
-            np.quantile(totals, [0.025, 0.975])
-            if totals
-            else (expected - 2 * spread, expected + 2 * spread)
-        )
+        low, high = expected - 2 * spread, expected + 2 * spread
+        if totals:
+            low, high = np.quantile(totals, [0.025, 0.975])
         # where the test does not apply, the posterior depends on the share of people who are in the
         # release
+        model = logit(np.clip(posterior[~self.top.applies & (posterior > 0)], 1e-12, 1 - 1e-12))
         fewest, most = (
-            float((expit(model - logit(prior) + logit(x)) - expit(model)).sum()) for x in presence
+            float((expit(model - logit(self.prior) + logit(x)) - expit(model)).sum())
+            for x in presence
         )
-        low, high = low + fewest, high + most
-        return Estimate(
-            expected,
-            float(np.clip(low, 0, expected)),
-            float(np.clip(high, expected, (posterior > 0).sum())),
-        )
+        low = float(np.clip(low + fewest, 0, expected))
+        high = float(np.clip(high + most, expected, (posterior > 0).sum()))
+        return Estimate(expected, low, high)
+
+
+def _fitted(top: TopScores, null_mean: float, parts: int = CAREFUL) -> TwoGroups:
+    """Found and not found queries, told apart by what the spacing test says of them."""
+    covariates = top.covariates()
+    return TwoGroups.start(covariates, null_mean, parts).improved(top.y(), covariates, ROUNDS)
+
+
+def soft(record: Array, chance: Array, n_records: int) -> Array:
+    """(queries, k): P(the candidate is the person's record) if each record belongs to one person at most.
+
+    Sinkhorn scaling of the odds: the candidates of a query and "absent" sum to 1, and so do the
+    claims on a record and "nobody". A claim that no other claim disputes keeps its probability.
+
+    Parameters
+    ----------
+    record
+        (queries, k): candidates, -1 = none.
+    chance
+        (queries, k): their probabilities one by one; the rest of a row is "absent".
+    n_records
+        Records of the release.
+
+    >>> soft(np.array([[0], [1]]), np.array([[0.6], [0.9]]), 2).round(6).tolist()
+    [[0.6], [0.9]]
+    >>> soft(np.array([[0], [0]]), np.array([[0.9], [0.9]]), 1).round(2).tolist()
+    [[0.49], [0.49]]
+    """
+    odds, place, row, claims = _scaled(record, chance, n_records, keep_total=False)
+    return np.asarray(odds * row[:, None] / (1.0 + claims[place]))
+
+
+def log_free(record: Array, chance: Array, n_records: int) -> Array:
+    """(queries, k): log P(no other query has the record), in a joint assignment with as many links as one by one.
+
+    Parameters are those of `soft`.
+
+    >>> (-log_free(np.array([[0], [0]]), np.array([[0.5], [0.0]]), 2)).round(2).tolist()
+    [[0.0], [0.69]]
+    """
+    odds, place, row, claims = _scaled(record, chance, n_records, keep_total=True)
+    return np.asarray(-np.log1p(np.maximum(claims[place] - odds * row[:, None], 0.0)))
+
+
+def _scaled(
+    record: Array, chance: Array, n_records: int, keep_total: bool
+) -> tuple[Array, Array, Array, Array]:
+    """Odds (queries, k), places of the candidates, scale of each query, and the sum of the claims on each record."""
+    there = record >= 0
+    mine = np.where(there, chance, 0.0)
+    absent = np.maximum(1.0 - mine.sum(axis=1), LEAST_ABSENT)
+    # alone, x = odds·(1-x)², so that an undisputed claim keeps its probability
+    odds = mine / absent[:, None] / np.maximum(1.0 - mine, LEAST)
+    place = np.where(there, record, n_records)
+    free: Array = np.ones(n_records + 1)
+    claims: Array = np.zeros(n_records + 1)
+    row, total = np.ones(record.shape[0]), mine.sum()
+    for _ in range(ASSIGNMENT_ROUNDS):
+        row = 1.0 / (1.0 + (odds * free[place]).sum(axis=1))
+        claimed = (odds * row[:, None]).reshape(-1)
+        claims = np.bincount(place.reshape(-1), weights=claimed, minlength=n_records + 1)
+        before, free = free, 1.0 / (1.0 + claims)
+        linked = float((free * claims).sum())
+        if keep_total and linked > 0:
+            odds = odds * np.sqrt(min(total, 0.98 * n_records) / linked)
+        if np.abs(free - before).max(initial=0.0) < TOLERANCE:
+            break
+    return odds, place, row, claims
+
+
+def hard(record: Array, score: Array) -> Array:
+    """Column of the candidate that each query gets, each record at most once, with the largest sum of scores; -1 = none left.
+
+    Parameters
+    ----------
+    record
+        (queries, k): candidates, -1 = none.
+    score
+        (queries, k): scores that can be added up over queries, such as log odds; NaN = none.
+
+    >>> hard(np.array([[0, 1], [0, 1]]), np.array([[2.0, 1.0], [3.0, 0.0]])).tolist()
+    [1, 0]
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    n = record.shape[0]
+    query, column = np.nonzero((record >= 0) & np.isfinite(score))
+    if not query.size:
+        return np.full(n, -1, np.int64)
+    names, place = np.unique(record[query, column], return_inverse=True)
+    value = score[query, column]
+    low, high = float(value.min()), float(value.max())
+    # costs must not be 0; a query without a record costs more than any chain of exchanges can save
+    cost = np.append(1.0 + high - value, np.full(n, 2.0 + 2.0 * (high - low)))
+    at = np.append(query, np.arange(n)), np.append(place, names.size + np.arange(n))
+    graph = csr_array((cost, at), shape=(n, names.size + n))
+    chosen = np.append(names, np.full(n, -1))[min_weight_full_bipartite_matching(graph)[1]]
+    same = (record == chosen[:, None]) & (chosen >= 0)[:, None]
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)

@@ -8,7 +8,7 @@ random draws would not show that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,116 +16,154 @@ from standout.adversary.knowledge import Knowledge
 from standout.adversary.sampling import sample_targets
 from standout.arrays import Array
 from standout.data.dataset import Dataset
+from standout.data.export import entry_days, entry_values
 from standout.data.purposes import PURPOSE_LINK_CANARIES
+from standout.formulas.rates import Rate
+from standout.formulas.spacing import benjamini_hochberg
 from standout.kernels.bins import Bins
+from standout.linking.attack import LinkLikelihood, candidates
+from standout.linking.em import N_CANDIDATES
+from standout.linking.groups import TopScores
 from standout.linking.noise import LinkNoise
 
 N_CANARIES = 200
+FEWEST_ABSENT = 20
+"""Fewest absent canaries that say something about the null distribution of the test."""
+
+Drawn = tuple[Array, Array, Array]
+"""Items, values and days of a canary."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Canaries:
-    """Queries about known records."""
+class Canaries(NamedTuple):
+    """Queries about known records, and what the attack said of them."""
 
-    knowledge: Knowledge
     record: Array
     """The record of each query."""
     is_absent: Array
     """Whether the record is left out."""
+    top: TopScores
 
     @property
-    def exclude(self) -> Array:
-        """One record per query for `Attack.run`, -1 = none."""
-        return np.where(self.is_absent, self.record, -1)
+    def right(self) -> Array:
+        """Whether the best record is that of the query."""
+        return np.asarray(self.top.record[:, 0] == self.record)
+
+    @property
+    def null_mean(self) -> float:
+        """Mean of -log p of absent canaries, at least 1."""
+        p = self.top.p[self.top.applies & self.is_absent]
+        return max(1.0, float(-np.log(p).mean())) if p.size >= FEWEST_ABSENT else 1.0
+
+    @property
+    def false_share(self) -> Rate:
+        """Absent canaries with p ≤ 5 %."""
+        return Rate.of(self.top.p[self.is_absent] <= 0.05)
+
+    def report(self, real: Array, null_mean: float) -> dict[str, Any]:
+        """Recall and false matches at the cuts that the p-values of the real queries give.
+
+        Parameters
+        ----------
+        real
+            p-values of the real queries.
+        null_mean
+            Mean of -log p of absent people that these were corrected for.
+        """
+        p = np.nan_to_num(self.top.p, nan=1.0) ** (1.0 / null_mean)
+        absent, adjusted = self.is_absent, benjamini_hochberg(real)
+        rows = []
+        for fdr in (0.01, 0.05):
+            cut = float(real[adjusted <= fdr].max(initial=0.0))
+            recall, false = Rate.of((self.right & (p <= cut))[~absent]), Rate.of((p <= cut)[absent])
+            rows.append(
+                {"fdr": fdr, "p_cut": cut, "recall": recall._asdict(), "false": false._asdict()}
+            )
+        return {
+            "n_present": int((~absent).sum()),
+            "n_absent": int(absent.sum()),
+            "found": Rate.of(self.right[~absent])._asdict(),
+            "absent_below_5": self.false_share._asdict(),
+            "null_mean": self.null_mean,
+            "cuts": rows,
+        }
 
 
-def make_canaries(
-    dataset: Dataset, knowledge: Knowledge, noise: LinkNoise, seed: int = 0
+def run_canaries(
+    dataset: Dataset, knowledge: Knowledge, attack: LinkLikelihood, engine: Any, seed: int = 0
 ) -> Canaries | None:
-    """Copy records into queries as long as those of the second file; None if there is no record to copy.
+    """Copy records into queries as long as those of the second file, and score them; None if there is no record to copy.
 
     Parameters
     ----------
     dataset, knowledge
         The release, and the folded second file.
-    noise
-        The fitted noise, for present canaries.
+    attack
+        The likelihood with the fitted noise, which present canaries have.
+    engine
+        Engine that scores.
     seed
         Random seed. The draws of a canary depend on its record's contents, not on its label.
     """
-    chosen = sample_targets(
-        dataset, np.flatnonzero(dataset.lengths > 0), 2 * N_CANARIES, seed + 2**41
-    )
+    n = 2 * N_CANARIES
+    chosen = sample_targets(dataset, np.flatnonzero(dataset.lengths > 0), n, seed + 2**41)
     if chosen.size < 4:
         return None
     sizes = np.sort(np.diff(knowledge.query_ptr))
-    has_value, has_time = ~np.isnan(knowledge.value).all(), ~np.isnan(knowledge.time).all()
     popularity = np.cumsum(dataset.supports) / dataset.supports.sum()
-    facts: list[tuple[Array, Array, Array]] = []
+    copied = dataset.take(chosen, drop_empty=False)
+    values, days = entry_values(copied), entry_days(copied)
+    row = np.argsort(np.argsort(chosen))
+    facts: list[Drawn] = []
     absent = np.arange(chosen.size) % 2 == 1
     for k, record in enumerate(chosen.tolist()):
-        rng = np.random.default_rng(
-            [seed % 2**63, PURPOSE_LINK_CANARIES, int(dataset.record_keys[record]) % 2**63]
-        )
+        key = int(dataset.record_keys[record]) % 2**63
+        rng = np.random.default_rng([seed % 2**63, PURPOSE_LINK_CANARIES, key])
         size = int(sizes[int(rng.random() * sizes.size)])
-        drawn = _copied(dataset, record, max(size, 1), rng)
-        if not absent[k]:
-            drawn = _noisy(dataset, drawn, noise, popularity, rng)
-        facts.append(drawn)
+        item, at = _some_entries(copied, int(row[k]), max(size, 1), rng)
+        nothing = np.full(at.size, np.nan)
+        value, day = (nothing if x is None else x[at] for x in (values, days))
+        drawn = (item, value, day)
+        facts.append(drawn if absent[k] else _noisy(dataset, drawn, attack.noise, popularity, rng))
     item, value, time = (np.concatenate(x) for x in zip(*facts, strict=True))
-    ptr = np.concatenate([[0], np.cumsum([x[0].size for x in facts])]).astype(np.int64)
+    nothing = np.full(item.size, np.nan)
     made = Knowledge(
-        query_ptr=ptr,
+        query_ptr=np.concatenate([[0], np.cumsum([x[0].size for x in facts])]).astype(np.int64),
         item=dataset.item_labels[item],
-        value=value if has_value else np.full(item.size, np.nan),
-        time=time if has_time else np.full(item.size, np.nan),
+        value=nothing if np.isnan(knowledge.value).all() else value,
+        time=nothing if np.isnan(knowledge.time).all() else time,
         queries=np.arange(chosen.size),
         length=np.full(chosen.size, np.nan),
         _index=item,
         _labels=dataset.item_labels,
     )
-    return Canaries(made, chosen, absent)
+    gone = np.where(absent, chosen, -1)
+    not_counted = attack.with_options(own=False)
+    top = candidates(dataset, made, not_counted, N_CANDIDATES, engine, exclude=gone)
+    return Canaries(chosen, absent, top)
 
 
-def _copied(
+def _some_entries(
     dataset: Dataset, record: int, size: int, rng: np.random.Generator
-) -> tuple[Array, Array, Array]:
-    """Items, values and days of at most `size` entries of a record, one per item."""
+) -> tuple[Array, Array]:
+    """Items and positions of at most `size` entries of a record, one per item."""
     lo, hi = int(dataset.record_ptr[record]), int(dataset.record_ptr[record + 1])
     order = rng.permutation(hi - lo)
     item, first = np.unique(dataset.record_item[lo:hi][order].astype(np.int64), return_index=True)
     kept = np.sort(rng.permutation(item.size)[:size])
-    at = lo + order[first[kept]]
-    value = day = np.full(kept.size, np.nan)
-    if dataset.has_value and dataset.n_levels:
-        value = np.append(dataset.levels, np.nan)[
-            np.minimum(dataset.record_code[at].astype(np.int64), dataset.n_levels)
-        ]
-    if dataset.has_time:
-        offset = dataset.record_tick[at].astype(np.int64)
-        day = np.where(
-            offset == dataset.no_tick,
-            np.nan,
-            (offset + float(dataset.first_tick)) / dataset.ticks_per_day,
-        )
-    return item[kept], value, day
+    return item[kept], lo + order[first[kept]]
 
 
 def _noisy(
-    dataset: Dataset,
-    facts: tuple[Array, Array, Array],
-    noise: LinkNoise,
-    popularity: Array,
-    rng: np.random.Generator,
-) -> tuple[Array, Array, Array]:
+    dataset: Dataset, facts: Drawn, noise: LinkNoise, popularity: Array, rng: np.random.Generator
+) -> Drawn:
     """Facts with the fitted noise: wrong items, wrong values and days, and gaps of right ones."""
-    item, value, day = (x.copy() for x in facts)
-    wrong_item = rng.random(item.size) < noise.e[0]
-    item[wrong_item] = np.searchsorted(popularity, rng.random(int(wrong_item.sum())), side="right")
+    item, value, day = facts
+    wrong = rng.random(item.size) < noise.e[0]
+    item[wrong] = np.searchsorted(popularity, rng.random(int(wrong.sum())), side="right")
     # a wrong item may repeat another: keep the first
     _, first = np.unique(item, return_index=True)
-    item, value, day, wrong_item = item[first], value[first], day[first], wrong_item[first]
-    lost = wrong_item | (rng.random(item.size) < noise.h)
+    item, value, day, wrong = item[first], value[first], day[first], wrong[first]
+    lost = wrong | (rng.random(item.size) < noise.h)
     if noise.value is not None:
         value = _moved(value, noise.value, dataset.levels, lost, rng)
     if noise.time is not None:
@@ -138,12 +176,12 @@ def _noisy(
 
 def _moved(true: Array, kernel: Bins, scale: Array, lost: Array, rng: np.random.Generator) -> Array:
     """Each number moved by a gap from the kernel's bins to a place on the scale; lost ones go anywhere on it."""
-    told = np.flatnonzero(~np.isnan(true))
-    kept = ~lost[told]
+    known = np.flatnonzero(~np.isnan(true))
+    kept = ~lost[known]
     # a number for the bin, if there is one, then a number for the place
-    numbers = rng.random(told.size + int(kept.sum()))
+    numbers = rng.random(known.size + int(kept.sum()))
     last = np.cumsum(1 + kept) - 1
     out, inside = true.copy(), numbers[last]
-    out[told] = scale[(inside * scale.size).astype(np.int64)]
-    out[told[kept]] = kernel.draw(true[told[kept]], numbers[last[kept] - 1], scale, inside[kept])
+    out[known] = scale[(inside * scale.size).astype(np.int64)]
+    out[known[kept]] = kernel.draw(true[known[kept]], numbers[last[kept] - 1], scale, inside[kept])
     return out

@@ -1,10 +1,15 @@
-"""Comparison of links with the right answers, where these are known."""
+"""Comparison of links with the right answers, where these are known: ranks, false discoveries, and reliability of posteriors.
+
+Reliability compares the mean posterior with the share of right links in bins, and with what chance
+alone would show. Bins of equal width are easy to read, but those in the middle hold few people.
+Bins with equal numbers of people have similar and smaller standard errors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,16 +20,14 @@ from standout.attacks.frankowski import reasons
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.data.labels import find_labels
+from standout.data.purposes import PURPOSE_DRAWS
 from standout.errors import InputError, ParameterError
 from standout.experiment.journal import resumable
 from standout.experiment.outcomes import attack_people
 from standout.formulas.rates import Rate, sign_flip
-from standout.linking.findings import BIN_NAMES, CUTS, bins
-from standout.linking.links import Links
-from standout.linking.people import people
-from standout.linking.reliability import by_chance, calibration, equal_count, equal_width
-from standout.linking.score import facts_digest
-from standout.linking.times import comparable
+from standout.linking.attack import facts_digest
+from standout.linking.links import BIN_NAMES, CUTS, RULES, Links, bins
+from standout.linking.people import comparable, people
 
 KS = (1, 5, 10, 100)
 OTHERS = ("set-intersection", "tf-idf", "scoring", "scoreboard-rh", "likelihood")
@@ -36,6 +39,13 @@ MOST_WRONG = 0.2
 """Right links, as a share of those that are surely expected, below which the truth is questioned."""
 DROPPED = (0.0, 0.25, 0.5, 0.75, 0.9)
 """Shares of the rarest items that the owner's defense of F06 drops."""
+N_BINS = 5
+POINTS = 0.03
+"""Largest difference between mean posterior and share of right links that is asked for."""
+DRAWS = 2000
+BATCH = 256
+MANY = 20_000
+"""In a bin with more people, the number of right links is drawn from a normal distribution."""
 
 
 def truth_of(dataset: Dataset, labels: Any) -> Array:
@@ -77,35 +87,33 @@ def judged(
         )
     second = people(knowledge, items)
     data = comparable(dataset, second)
-    names = (
-        others
-        if others is not None
-        else OTHERS + (RATED if links.details["data"]["has_value"] else ())
-    )
+    if others is None:
+        others = OTHERS + (RATED if links.details["data"]["has_value"] else ())
     ranks = {"link": _ranks(links, right, data.n_records)}
-    for k, name in enumerate(names):
+    for k, name in enumerate(others):
         if progress:
-            progress(f"comparing with {name}", k, len(names))
+            progress(f"comparing with {name}", k, len(others))
         ranks[name] = _attack_ranks(name, data, second, right)
-    hit = _hit(links, right)
-    wide, even = equal_width(links.posterior), equal_count(links.posterior)
+    here, posterior = right >= 0, links.posterior
+    hit = (links.best == right) & here
+    wide, even = equal_width(posterior), equal_count(posterior)
     found = {
-        "n_present": int((right >= 0).sum()),
-        "n_absent": int((right < 0).sum()),
+        "n_present": int(here.sum()),
+        "n_absent": int((~here).sum()),
         "right": int(hit.sum()),
-        "k_identified": [_row(name, rank, right) for name, rank in ranks.items()],
-        "by_facts": _by_facts(ranks, links.n_facts, right),
-        "reasons": _reasons(data, second, right),
-        "defense": _without_rare(data, second, right) if "scoring" in names else [],
-        "calibration": calibration(links.posterior, hit, wide),
-        "calibration_by_count": calibration(links.posterior, hit, even),
-        "by_chance": {
-            "width": by_chance(links.posterior, hit, wide)._asdict(),
-            "count": by_chance(links.posterior, hit, even)._asdict(),
-        },
-        "discoveries": [
-            _discovery(links, right, rule, fdr) for rule in ("spacing", "posterior") for fdr in CUTS
+        "k_identified": [
+            {"attack": name, "rates": _rates(rank[here])} for name, rank in ranks.items()
         ],
+        "by_facts": _by_facts(ranks, links.n_facts, here),
+        "reasons": _reasons(data, second, right),
+        "defense": _without_rare(data, second, right) if "scoring" in others else [],
+        "calibration": calibration(posterior, hit, wide),
+        "calibration_by_count": calibration(posterior, hit, even),
+        "by_chance": {
+            "width": by_chance(posterior, hit, wide),
+            "count": by_chance(posterior, hit, even),
+        },
+        "discoveries": [_discovery(links, hit, rule, fdr) for rule in RULES for fdr in CUTS],
         "one_to_one": _joint(links, right) if links.one_to_one else None,
     }
     warnings = [*links.details.get("warnings", ()), *_contradiction(links, int(hit.sum()))]
@@ -121,10 +129,6 @@ def _contradiction(links: Links, right: int) -> list[str]:
         f"The truth contradicts the links: at least {surely:,.0f} are expected to be right, and {right:,} are. Are the true "
         "labels those of the release? Shuffled or renamed labels look like this, and then nothing follows about the risk."
     ]
-
-
-def _hit(links: Links, right: Array) -> Array:
-    return np.asarray((links.best == right) & (right >= 0))
 
 
 def _ranks(links: Links, right: Array, n_records: int) -> Array:
@@ -144,16 +148,15 @@ def _attack_ranks(name: str, data: Dataset, second: Knowledge, right: Array) -> 
     )
 
 
-def _row(name: str, rank: Array, right: Array) -> dict[str, Any]:
-    here = right >= 0
-    return {"attack": name, "rates": [{"k": k, **Rate.of(rank[here] <= k)._asdict()} for k in KS]}
+def _rates(rank: Array) -> list[dict[str, Any]]:
+    """Share of the people whose right record is among the first k."""
+    return [{"k": k, **Rate.of(rank <= k)._asdict()} for k in KS]
 
 
-def _by_facts(ranks: dict[str, Array], n_facts: Array, right: Array) -> list[dict[str, Any]]:
-    place = bins(n_facts)
+def _by_facts(ranks: dict[str, Array], n_facts: Array, here: Array) -> list[dict[str, Any]]:
     out = []
     for b, name in enumerate(BIN_NAMES):
-        inside = (place == b) & (right >= 0)
+        inside = (bins(n_facts) == b) & here
         if inside.any():
             rates = [
                 {"attack": a, **Rate.of(rank[inside] <= 1)._asdict()} for a, rank in ranks.items()
@@ -164,11 +167,9 @@ def _by_facts(ranks: dict[str, Array], n_facts: Array, right: Array) -> list[dic
 
 def _reasons(data: Dataset, second: Knowledge, right: Array) -> list[dict[str, Any]]:
     """Why Set Intersection fails (F06, Fig. 3), for people in the release."""
-    verdicts = attack("set-intersection").run(
-        data, second, watch=np.maximum(right, 0), lineup=False
-    )
-    here = right >= 0
-    words = reasons(verdicts, np.maximum(right, 0))[here]
+    watched = np.maximum(right, 0)
+    verdicts = attack("set-intersection").run(data, second, watch=watched, lineup=False)
+    words = reasons(verdicts, watched)[right >= 0]
     return [{"reason": str(w), **Rate.of(words == w)._asdict()} for w in np.unique(words)]
 
 
@@ -176,26 +177,23 @@ def _without_rare(data: Dataset, second: Knowledge, right: Array) -> list[dict[s
     """Scoring after the owner drops the rarest items (F06, Figs. 6 and 7), for people in the release."""
     here, out = right >= 0, []
     for share in DROPPED:
-        dropped = (
-            data.supports < np.quantile(data.supports, share, method="higher")
-            if share
-            else data.supports < 0
-        )
+        least = np.quantile(data.supports, share, method="higher") if share else 0
+        dropped = data.supports < least
         thin = data.with_entries(~dropped[data.record_item])
         rank = _attack_ranks("scoring", thin, second, right)[here]
         out.append(
             {
                 "items_dropped": float(dropped.mean()),
                 "entries_dropped": 1 - thin.n_entries / max(data.n_entries, 1),
-                "rates": [{"k": k, **Rate.of(rank <= k)._asdict()} for k in KS],
+                "rates": _rates(rank),
             }
         )
     return out
 
 
-def _discovery(links: Links, right: Array, rule: str, fdr: float) -> dict[str, Any]:
+def _discovery(links: Links, hit: Array, rule: str, fdr: float) -> dict[str, Any]:
     mask = links.accepted(fdr, rule)
-    wrong = Rate.of(~_hit(links, right)[mask])._asdict() if mask.any() else None
+    wrong = Rate.of(~hit[mask])._asdict() if mask.any() else None
     return {"rule": rule, "fdr": fdr, "accepted": int(mask.sum()), "false": wrong}
 
 
@@ -203,16 +201,13 @@ def _joint(links: Links, right: Array) -> dict[str, Any]:
     """Gain of one-to-one over one by one, on the same people."""
     here = right >= 0
     alone = (np.asarray(links.details["alone"]) == right)[here]
-    soft, hard = (links.best == right)[here], (links.assigned == right)[here]
     out: dict[str, Any] = {"one_by_one": Rate.of(alone)._asdict()}
-    for name, hit in (("soft", soft), ("hard", hard)):
+    for name, record in (("soft", links.best), ("hard", links.assigned)):
+        hit = (record == right)[here]
         difference = hit.astype(np.float64) - alone
-        half = (
-            1.96 * float(difference.std(ddof=1)) / max(np.sqrt(difference.size), 1)
-            if difference.size > 1
-            else 1.0
-        )
-        mean = float(difference.mean())
+        n, mean, half = difference.size, float(difference.mean()), 1.0
+        if n > 1:
+            half = 1.96 * float(difference.std(ddof=1)) / np.sqrt(n)
         out[name] = {
             **Rate.of(hit)._asdict(),
             "gain": mean,
@@ -221,3 +216,85 @@ def _joint(links: Links, right: Array) -> dict[str, Any]:
             "p": sign_flip(difference),
         }
     return out
+
+
+class Bin(NamedTuple):
+    """Queries whose posterior lies between two numbers."""
+
+    low: float
+    high: float
+    inside: Array
+    """Indices of the queries."""
+
+
+def equal_width(posterior: Array) -> list[Bin]:
+    """Five bins of the posterior: 0 to 0.2, 0.2 to 0.4, …; empty bins are left out.
+
+    >>> [(b.high, b.inside.tolist()) for b in equal_width(np.array([0.1, 0.95, 0.2, 1.0]))]
+    [(0.2, [0]), (0.4, [2]), (1.0, [1, 3])]
+    """
+    edges = np.arange(N_BINS + 1) / N_BINS
+    place = np.minimum(np.searchsorted(edges, posterior, side="right") - 1, N_BINS - 1)
+    return [
+        Bin(float(edges[b]), float(edges[b + 1]), np.flatnonzero(place == b))
+        for b in np.unique(place)
+    ]
+
+
+def equal_count(posterior: Array) -> list[Bin]:
+    """Five bins with equal numbers of queries, by posterior; equal posteriors may lie in two bins.
+
+    >>> [(b.high, b.inside.tolist()) for b in equal_count(np.array([0.5, 0.1, 0.9, 0.2, 0.7]))]
+    [(0.1, [1]), (0.2, [3]), (0.5, [0]), (0.7, [4]), (0.9, [2])]
+    """
+    groups = np.array_split(np.argsort(posterior, kind="stable"), N_BINS)
+    return [Bin(float(posterior[x].min()), float(posterior[x].max()), x) for x in groups if x.size]
+
+
+def calibration(posterior: Array, hit: Array, parts: list[Bin]) -> list[dict[str, Any]]:
+    """Mean posterior and share of right links of each bin."""
+    return [
+        {
+            "from": b.low,
+            "to": b.high,
+            "mean": float(posterior[b.inside].mean()),
+            **Rate.of(hit[b.inside])._asdict(),
+        }
+        for b in parts
+    ]
+
+
+def by_chance(posterior: Array, hit: Array, parts: list[Bin]) -> dict[str, float]:
+    """What posteriors that are exactly right would show in the same bins, by right and wrong links drawn from them.
+
+    `p_value`: probability of differences at least as large, by the sum of squared differences over
+    their variances. `within`: probability that every bin stays within 3 points.
+
+    Parameters
+    ----------
+    posterior, hit
+        Per query: the posterior of its link, and whether the link is right.
+    parts
+        Made by `equal_width` or `equal_count` from these posteriors.
+    """
+    rng = np.random.default_rng(PURPOSE_DRAWS)
+    seen, drawn, within = 0.0, np.zeros(DRAWS), np.ones(DRAWS, np.bool_)
+    for b in parts:
+        p = posterior[b.inside]
+        total, variance = p.sum(), max(float((p * (1 - p)).sum()), 1e-12)
+        right = (
+            _right_links(p, rng)
+            if p.size <= MANY
+            else total + np.sqrt(variance) * rng.standard_normal(DRAWS)
+        )
+        drawn += (right - total) ** 2 / variance
+        within &= np.abs(right - total) <= POINTS * p.size
+        seen += (float(hit[b.inside].sum()) - float(total)) ** 2 / variance
+    p_value = float((1 + (drawn >= seen * (1 - 1e-9)).sum()) / (1 + DRAWS))
+    return {"p_value": p_value, "within": float(within.mean())}
+
+
+def _right_links(p: Array, rng: np.random.Generator) -> Array:
+    """Numbers of right links in the draws, in parts that fit into memory."""
+    parts = [p[first : first + BATCH] for first in range(0, p.size, BATCH)]
+    return np.asarray(sum((rng.random((DRAWS, x.size)) < x).sum(axis=1) for x in parts))

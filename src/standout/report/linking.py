@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import write_whole
-from standout.linking.findings import LinkFindings, sentences
-from standout.linking.split import said
+from standout.linking.links import LinkFindings, sentences, time_shift_sentence
 from standout.report.page import fill
 from standout.report.tables import Column, ReportTable
 from standout.report.words import between, percent
@@ -76,7 +75,11 @@ def page(found: LinkFindings) -> str:
 
 def lines(found: LinkFindings) -> list[str]:
     """The answer in sentences; the one for a data-protection officer first, if the audit was shifted in time."""
-    return [said(found), *sentences(found)] if found.data.get("split") else sentences(found)
+    return (
+        [time_shift_sentence(found), *sentences(found)]
+        if found.data.get("split")
+        else sentences(found)
+    )
 
 
 def show(found: LinkFindings, console: Console) -> None:

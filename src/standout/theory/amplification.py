@@ -21,14 +21,15 @@ from standout.engines.engine import engine as find_engine
 from standout.errors import ParameterError
 from standout.formulas import dss12
 from standout.formulas.rates import Z_95
-from standout.theory.learning import Learned, learn
-from standout.theory.pairs import pair_s
-from standout.theory.rarity import (
+from standout.scoring.plan import Combine
+from standout.scoring.tasks import FindAbove
+from standout.theory.certificates import (
     fitting_t_for_shares,
     no_eligible_record,
     rare_adversary,
     with_rare_share,
 )
+from standout.theory.pairs import Learned, learn, pair_s
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +60,22 @@ class Theorem3:
     violations: int
     """Queries with S(aux, o) below their l2. The proof allows none: anything above 0 is a bug."""
     learned: Learned
+
+    @classmethod
+    def of(
+        cls,
+        eta1: float,
+        n_eligible: int,
+        l2: Array,
+        eta3: float,
+        guarantee: float,
+        learned: Learned,
+    ) -> Theorem3:
+        """Compare the guarantee with what was learned from the matches; `l2` is that of each query."""
+        measured = float((learned.similarity >= guarantee - 1e-9).mean())
+        violations = int((learned.known_similarity < l2 - 1e-6).sum())
+        least, mean = float(l2.min()), float(l2.mean())
+        return cls(eta1, n_eligible, least, mean, eta3, guarantee, measured, violations, learned)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,30 +110,26 @@ class Amplification:
 
     def _points(self) -> list[dict[str, Any]]:
         rows = []
-        for a, e1 in enumerate(self.eta1):
-            for b, e2 in enumerate(self.eta2):
-                for c, e3 in enumerate(self.eta3):
-                    f, half = float(self.f[a, b, c]), float(self.spread[a, b, c])
-                    there = np.isfinite(f)
-                    rows.append(
-                        {
-                            "eta1": float(e1),
-                            "eta2": float(e2),
-                            "eta3": float(e3),
-                            "f": f if there else None,
-                            "low": max(0.0, f - half) if there else None,
-                            "high": min(1.0, f + half) if there else None,
-                            "nobody_similar": float(self.nobody_similar[a, b]) if there else None,
-                        }
-                    )
+        for a, b, c in np.ndindex(self.f.shape):
+            f, half = float(self.f[a, b, c]), float(self.spread[a, b, c])
+            found = {
+                "f": f,
+                "low": max(0.0, f - half),
+                "high": min(1.0, f + half),
+                "nobody_similar": float(self.nobody_similar[a, b]),
+            }
+            row = {
+                "eta1": float(self.eta1[a]),
+                "eta2": float(self.eta2[b]),
+                "eta3": float(self.eta3[c]),
+                **(found if np.isfinite(f) else dict.fromkeys(found)),
+            }
+            rows.append(row)
         return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        theorem = [
-            {**{k: v for k, v in vars(x).items() if k != "learned"}, "learned": x.learned.to_dict()}
-            for x in self.theorem_3
-        ]
+        theorem = [{**vars(x), "learned": x.learned.to_dict()} for x in self.theorem_3]
         return {
             "knows": self.knows,
             "gamma": self.gamma,
@@ -172,76 +185,50 @@ def amplification(
         Called with (runs done, runs in all).
     """
     in_memory(dataset, "amplification")
-    shares, levels, keeps = (
-        _points_of(eta1, "eta1"),
-        _points_of(eta2, "eta2"),
-        _points_of(eta3, "eta3"),
-    )
+    etas = {"eta1": eta1, "eta2": eta2, "eta3": eta3}
+    shares, levels, keeps = (_points_of(x, name) for name, x in etas.items())
     if per_run < 1 or runs < 1:
         raise ParameterError(f"per_run={per_run}, runs={runs}: at least one each")
     rarity = fitting_t_for_shares(dataset, knows, shares) if t is None else t
-    shape = (shares.size, levels.size, keeps.size)
-    f, spread = np.full(shape, np.nan), np.full(shape, np.nan)
-    empty = np.full(shape[:2], np.nan)
-    theorem = []
-    done = 0
-    for a, share in enumerate(shares):
-        eligible = with_rare_share(dataset, knows, float(share), rarity)
+    f = np.full((shares.size, levels.size, keeps.size), np.nan)
+    spread, empty, theorem, machine = f.copy(), f[:, :, 0].copy(), [], find_engine(engine)
+    for a, share in enumerate(shares.tolist()):
+        eligible = with_rare_share(dataset, knows, share, rarity)
         if eligible.size == 0:
-            done += runs
             continue
-        draws = _draw(
-            dataset,
-            rare_adversary(knows, gamma, rarity, float(share)),
-            eligible,
-            per_run,
-            runs,
-            seed,
-        )
-        floor = min(_l2(dataset, aux, gamma).min() for _, aux in draws)
-        asked = np.append(levels, floor)
+        who = rare_adversary(knows, gamma, rarity, share)
+        draws = _draw(dataset, who, eligible, per_run, runs, seed)
+        l2 = np.concatenate([_l2(dataset, aux, gamma) for _, aux in draws])
         ks = []
-        for y, aux in draws:
-            ks.append(_k(dataset, y, aux, asked, find_engine(engine)))
-            done += 1
+        for done, (y, aux) in enumerate(draws, a * runs + 1):
+            ks.append(_k(dataset, y, aux, np.append(levels, l2.min()), machine))
             if progress:
                 progress(done, runs * shares.size)
-        per = np.array([_quantiles(k, keeps) for k in ks])
-        f[a], spread[a] = (
-            per[:, :-1].mean(axis=0),
-            Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks)),
-        )
+        per = _quantiles(ks, keeps)
+        f[a] = per[:, :-1].mean(axis=0)
+        spread[a] = Z_95 * per[:, :-1].std(axis=0) / np.sqrt(len(ks))
         empty[a] = np.concatenate([np.isinf(k[:, :-1]) for k in ks]).mean(axis=0)
+        # the weighted algorithm on the same draws
+        learned = Learned.concatenate([learn(dataset, y, aux, engine) for y, aux in draws])
         guarantee = float(per[:, -1, :].mean(axis=0)[0])
-        theorem.append(
-            _theorem_3(
-                dataset,
-                draws,
-                gamma,
-                float(share),
-                int(eligible.size),
-                floor,
-                float(keeps[0]),
-                guarantee,
-                engine,
-            )
-        )
+        found = (share, int(eligible.size), l2, float(keeps[0]), guarantee, learned)
+        theorem.append(Theorem3.of(*found))
     if not theorem:
         raise no_eligible_record(dataset, knows, float(shares.min()), rarity)
-    scalar = all(np.ndim(x) == 0 for x in (eta1, eta2, eta3))
+    scalar = all(np.ndim(x) == 0 for x in etas.values())
     return Amplification(
         knows, gamma, rarity, shares, levels, keeps, f, spread, empty, tuple(theorem), scalar
     )
 
 
+def _quantiles(ks: list[Array], keeps: Array) -> Array:
+    """(runs, levels, η3): f_D of each run; if no record was similar, k = 1."""
+    return np.array(
+        [[[dss12.kept_quantile(np.minimum(x, 1.0), eta) for eta in keeps] for x in k.T] for k in ks]
+    )
+
+
 Draws = list[tuple[Array, Knowledge]]
-
-
-def _quantiles(k: Array, keeps: Array) -> list[list[float]]:
-    """(levels, η3): f_D of one run; if no record was similar, k = 1."""
-    return [
-        [dss12.kept_quantile(np.minimum(column, 1.0), eta3) for eta3 in keeps] for column in k.T
-    ]
 
 
 def _points_of(x: Any, name: str) -> Array:
@@ -275,16 +262,13 @@ def _similar(
     """Per query, the records with S(aux, r) ≥ least, and that similarity."""
     from standout.attacks.datta import similarity_table
     from standout.attacks.tables import Known
-    from standout.scoring.plan import Combine
-    from standout.scoring.tasks import FindAbove
 
     facts = aux.bind(dataset)
     step = max(1, MOST_SCORES // dataset.n_records)
     for lo in range(0, facts.n_queries, step):
         part = facts.part(lo, min(lo + step, facts.n_queries))
         known = Known.of(dataset, part, np.full(part.n_queries, -1, np.int64))
-        table = similarity_table(known)
-        plan = known.plan(Combine.SUM, table, np.zeros((known.item.size, 1)))
+        plan = known.plan(Combine.SUM, similarity_table(known), np.zeros((known.item.size, 1)))
         m = np.diff(part.query_ptr)
         # each contribution was rounded once: records at the threshold are included
         cut = np.floor(least * m * plan.scale).astype(np.int64) - m
@@ -305,31 +289,3 @@ def _k(dataset: Dataset, y: Array, aux: Knowledge, levels: Array, machine: Engin
         for b, level in enumerate(levels):
             out[q, b] = whole[near >= level].min(initial=np.inf)
     return out
-
-
-def _theorem_3(
-    dataset: Dataset,
-    draws: Draws,
-    gamma: float,
-    share: float,
-    n_eligible: int,
-    floor: float,
-    eta3: float,
-    guarantee: float,
-    engine: str | Engine,
-) -> Theorem3:
-    """Run the weighted algorithm on the same draws and compare it with the guarantee of the theorem."""
-    found = [learn(dataset, y, aux, engine) for y, aux in draws]
-    bound = np.concatenate([_l2(dataset, aux, gamma) for _, aux in draws])
-    learned = Learned.concatenate(found)
-    return Theorem3(
-        share,
-        n_eligible,
-        float(floor),
-        float(bound.mean()),
-        eta3,
-        guarantee,
-        float((learned.similarity >= guarantee - 1e-9).mean()),
-        int((learned.known_similarity < bound - 1e-6).sum()),
-        learned,
-    )

@@ -10,9 +10,8 @@ from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.errors import ParameterError
 from standout.formulas.rates import Rate
+from standout.theory.certificates import fitting_t
 from standout.theory.nearest import nearest
-from standout.theory.needed import scoreboard_needs
-from standout.theory.rarity import fitting_t
 from standout.theory.sparsity import Curve, check_channels, check_records, fitting_records
 from standout.theory.theorems import (
     RARE_SHARE,
@@ -22,10 +21,22 @@ from standout.theory.theorems import (
     dss12_theorem_3,
     ns08_theorem_5,
     ns08_theorems,
+    scoreboard_needs,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+HOLD = "the assumptions of {names} hold here, as far as data can show them"
+NO_NUMBER = (
+    "what they promise is in the table. No theorem that names a number of known items applies, because at least one assumption "
+    "of each fails."
+)
+NOTHING = (
+    "no theorem proves anything about this data, because at least one assumption of each fails."
+)
+NO_SAFETY = "This is no sign of safety: the measured numbers above do not need the assumptions."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,54 +50,40 @@ class Bounds:
         for row in self.rows:
             if row.theorem == theorem:
                 return row
-        raise ParameterError(
-            f"no theorem {theorem!r}. Theorems: {', '.join(r.theorem for r in self.rows)}"
-        )
+        names = ", ".join(r.theorem for r in self.rows)
+        raise ParameterError(f"no theorem {theorem!r}. Theorems: {names}")
 
     def summary(self) -> str:
         """Conclusions, in sentences."""
         named = [r for r in self.rows if r.asks_m is not None]
-        proved = [r for r in named if r.holds]
-        others = [r for r in self.rows if r.holds and r.asks_m is None]
+        held = [r for r in self.rows if r.holds]
+        proved = [r for r in held if r.asks_m is not None]
         kept = [r for r in named if r.measured_m is not None]
+        names = ", ".join(r.theorem for r in proved or held)
         if proved:
             first = min(proved, key=lambda r: r.asks_m or 0)
-            text = (
-                f"What follows: the assumptions of {', '.join(r.theorem for r in proved)} hold here, as far as data can show "
-                f"them. With {first.asks_m} known items {first.theorem} proves its promise: {first.says}."
-            )
-        elif others:
-            text = (
-                f"What follows: the assumptions of {', '.join(r.theorem for r in others)} hold here, as far as data can show "
-                "them; what they promise is in the table. No theorem that names a number of known items applies, because at "
-                "least one assumption of each fails. This is no sign of safety: the measured numbers above do not need the "
-                "assumptions."
-            )
+            promise = f"{first.theorem} proves its promise: {first.says}."
+            text = f"{HOLD.format(names=names)}. With {first.asks_m} known items {promise}"
+        elif held:
+            text = f"{HOLD.format(names=names)}; {NO_NUMBER} {NO_SAFETY}"
         else:
-            text = (
-                "What follows: no theorem proves anything about this data, because at least one assumption of each fails. "
-                "This is no sign of safety: the measured numbers above do not need the assumptions."
-            )
+            text = f"{NOTHING} {NO_SAFETY}"
         if kept:
             fast = min(kept, key=lambda r: r.measured_m or 0)
+            n = fast.measured_m or 0
             text += (
-                f" In the experiment {_items(fast.measured_m or 0)} were enough for what {fast.theorem} promises, "
+                f" In the experiment {n:,} item{'' if n == 1 else 's'} were enough for what {fast.theorem} promises, "
                 f"where the theorem requires {fast.asks_m}."
             )
         elif named:
             text += " In the experiment no number of items that was tried reached what the theorems promise."
-        return text
+        return f"What follows: {text}"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per theorem."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {k: v for k, v in row.items() if k != "assumptions"}
-                for row in self.to_dict()["theorems"]
-            ]
-        )
+        return pd.DataFrame(self.to_dict()["theorems"]).drop(columns="assumptions")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -98,10 +95,6 @@ class Bounds:
 
     def __repr__(self) -> str:
         return f"<Bounds: {len(self.rows)} theorems, assumptions of {sum(r.holds for r in self.rows)} hold>"
-
-
-def _items(n: int) -> str:
-    return f"{n:,} item{'' if n == 1 else 's'}"
 
 
 def bounds(

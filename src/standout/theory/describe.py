@@ -1,9 +1,9 @@
-"""`describe`: the properties of a release that explain why people in it can be found."""
+"""`describe`: the properties of a release that explain why people in it can be found; power law or lognormal counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.data.times import tick_text
-from standout.theory.fits import Fit, fits
-from standout.theory.predicted import predicted
-from standout.theory.sparsity import Curve, curves, fitting_records
+from standout.theory.entropy import item_information
+from standout.theory.sparsity import Curve, curves, fitting_records, predicted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +22,32 @@ if TYPE_CHECKING:
 TOPS = (100, 500, 1000)
 AT_LEAST = (1, 5, 10)
 FEWEST_TO_FIT = 50
+MOST_STARTS = 60
+"""Largest number of starts tried for the power-law tail."""
+SMALLEST_TAIL = 0.1
+"""Smallest share of the counts in the tail: any distribution fits a few counts."""
+LONGEST = 200
+"""Most rows of a table in plain data."""
+QUARTILES = ("least", "first_quartile", "median", "third_quartile", "most")
 
 Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fitted distribution of counts ≥ `start`."""
+
+    kind: str
+    start: int
+    share: float
+    """Share of all counts that lie at or above `start`."""
+    ks: float
+    """Largest difference between the cumulative shares of data and fit; 0 = perfect."""
+    alpha: float | None = None
+    """Power law: P(x) ∝ x^-alpha."""
+    mu: float | None = None
+    sigma: float | None = None
+    """Lognormal: mean and standard deviation of ln x."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +69,7 @@ class Description:
     sparsity: tuple[Curve, ...]
     """Nearest-neighbor similarity under each tolerance. Fig. 1."""
     theorem: tuple[dict[str, Any], ...] = ()
-    """What Theorem 2 of NS08 predicts, per tolerance (`theory.predicted`)."""
+    """What Theorem 2 of NS08 predicts, per tolerance (`theory.sparsity`)."""
 
     def curves(self) -> pd.DataFrame:
         """The (ε,δ) curves, concatenated, as a frame."""
@@ -62,8 +85,8 @@ class Description:
             "overview": self.overview,
             "lengths": _rows(self.lengths),
             "supports": _rows(self.supports),
-            "length_fits": [f.to_dict() for f in self.length_fits],
-            "support_fits": [f.to_dict() for f in self.support_fits],
+            "length_fits": [asdict(f) for f in self.length_fits],
+            "support_fits": [asdict(f) for f in self.support_fits],
             "outside_top": _rows(self.outside_top),
             "information": _rows(self.information),
             "sparsity": [c.to_dict() for c in self.sparsity],
@@ -74,21 +97,13 @@ class Description:
         """One row per measured number of the overview: part, measure, value."""
         import pandas as pd
 
-        rows: list[dict[str, Any]] = []
+        rows: list[tuple[str, str, Any]] = []
         for key, x in self.overview.items():
             parts = x.items() if isinstance(x, dict) else [("", x)]
-            rows += [
-                {"part": key, "measure": name, "value": v} for name, v in parts if v is not None
-            ]
+            rows += [(key, name, v) for name, v in parts if v is not None]
         for curve in self.sparsity:
             middle = float(np.quantile(curve.similarity, 0.5))
-            rows.append(
-                {
-                    "part": "nearest_neighbor",
-                    "measure": f"median similarity, {curve.words}",
-                    "value": middle,
-                }
-            )
+            rows.append(("nearest_neighbor", f"median similarity, {curve.words}", middle))
         return pd.DataFrame(rows, columns=["part", "measure", "value"])
 
     def _repr_html_(self) -> str:
@@ -136,7 +151,7 @@ def describe(
     >>> found.information[["rank", "support", "none"]].round(3).values.tolist()
     [[1.0, 3.0, 0.0], [2.0, 2.0, 0.585]]
     """
-    from standout.theory.entropy import item_information
+    import pandas as pd
 
     in_memory(dataset, "describe")
     if progress:
@@ -159,22 +174,27 @@ def describe(
         found = curves(dataset, chosen, value_within, time_within, step)
         missing = [bool((overall[key] or {}).get("missing")) for key in ("scale", "span")]
         theorem = predicted(dataset, chosen, found, (missing[0], missing[1]))
+    items, n = np.unique(dataset.lengths, return_counts=True)
+    support = -np.sort(-dataset.supports)
     return Description(
         overview=overall,
-        lengths=_length_frame(dataset),
-        supports=_support_frame(dataset),
-        length_fits=tuple(_fits(dataset.lengths)),
-        support_fits=tuple(_fits(dataset.supports[dataset.supports > 0])),
+        lengths=pd.DataFrame(
+            {"items": items, "records": n, "at_most": np.cumsum(n) / dataset.n_records}
+        ),
+        supports=pd.DataFrame(
+            {
+                "rank": np.arange(1, support.size + 1),
+                "support": support,
+                "share_of_pairs": np.cumsum(support) / max(dataset.n_pairs, 1),
+            }
+        ),
+        length_fits=fits(dataset.lengths),
+        support_fits=fits(dataset.supports[dataset.supports > 0]),
         outside_top=outside_top(dataset),
         information=information,
         sparsity=tuple(found),
         theorem=tuple(theorem),
     )
-
-
-def _fits(counts: Array) -> list[Fit]:
-    """Fits, if there are enough counts."""
-    return fits(counts) if counts.size >= FEWEST_TO_FIT and np.unique(counts).size > 2 else []
 
 
 def overview(dataset: Dataset) -> dict[str, Any]:
@@ -201,11 +221,12 @@ def overview(dataset: Dataset) -> dict[str, Any]:
             "missing": int((dataset.record_code == dataset.n_levels).sum()),
         }
     if dataset.has_time:
-        first, last = dataset.first_tick, dataset.first_tick + dataset.tick_span
+        ends = (dataset.first_tick, dataset.first_tick + dataset.tick_span)
+        first, last = (tick_text(tick, dataset.time_resolution) for tick in ends)
         out["span"] = {
-            "first": tick_text(first, dataset.time_resolution),
-            "last": tick_text(last, dataset.time_resolution),
-            "days": last // dataset.ticks_per_day - first // dataset.ticks_per_day + 1,
+            "first": first,
+            "last": last,
+            "days": ends[1] // dataset.ticks_per_day - ends[0] // dataset.ticks_per_day + 1,
             "resolution": dataset.time_resolution,
             "missing": int((dataset.record_tick == dataset.no_tick).sum()),
         }
@@ -213,37 +234,8 @@ def overview(dataset: Dataset) -> dict[str, Any]:
 
 
 def _five(counts: Array) -> dict[str, float]:
-    low, first, middle, third, high = np.quantile(counts, [0, 0.25, 0.5, 0.75, 1])
-    return {
-        "least": float(low),
-        "first_quartile": float(first),
-        "median": float(middle),
-        "third_quartile": float(third),
-        "most": float(high),
-        "mean": float(counts.mean()),
-    }
-
-
-def _length_frame(dataset: Dataset) -> Any:
-    import pandas as pd
-
-    items, records = np.unique(dataset.lengths, return_counts=True)
-    return pd.DataFrame(
-        {"items": items, "records": records, "at_most": np.cumsum(records) / dataset.n_records}
-    )
-
-
-def _support_frame(dataset: Dataset) -> Any:
-    import pandas as pd
-
-    support = -np.sort(-dataset.supports)
-    return pd.DataFrame(
-        {
-            "rank": np.arange(1, support.size + 1),
-            "support": support,
-            "share_of_pairs": np.cumsum(support) / max(dataset.n_pairs, 1),
-        }
-    )
+    numbers = np.quantile(counts, [0, 0.25, 0.5, 0.75, 1]).tolist()
+    return {**dict(zip(QUARTILES, numbers, strict=True)), "mean": float(counts.mean())}
 
 
 def outside_top(
@@ -259,20 +251,72 @@ def outside_top(
         n = records_by_count(dataset, dataset.popularity_rank >= top)
         for least in at_least:
             count = int(n[least:].sum())
-            rows.append(
-                {"top": top, "items": least, "records": count, "share": count / dataset.n_records}
-            )
-    return pd.DataFrame(rows)
+            rows.append((top, least, count, count / dataset.n_records))
+    return pd.DataFrame(rows, columns=["top", "items", "records", "share"])
 
 
-def _rows(frame: Any, most: int = 200) -> list[dict[str, Any]]:
-    """At most `most` rows as plain data, evenly spaced in the logarithm of the position, with the first and the last."""
-    if len(frame) > most:
-        places = np.unique(np.rint(np.geomspace(1, len(frame), most)).astype(int)) - 1
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    """At most 200 rows as plain data, evenly spaced in the logarithm of the position, with the first and the last."""
+    if len(frame) > LONGEST:
+        places = np.unique(np.rint(np.geomspace(1, len(frame), LONGEST)).astype(int)) - 1
         frame = frame.iloc[places]
-    return [{str(k): _plain(v) for k, v in row.items()} for row in frame.to_dict("records")]
+    finite = frame.astype(object).where(np.isfinite(frame), None)
+    rows: list[dict[str, Any]] = finite.to_dict("records")
+    return rows
 
 
-def _plain(x: Any) -> Any:
-    x = x.item() if isinstance(x, np.generic) else x
-    return None if isinstance(x, float) and not np.isfinite(x) else x
+def _ks(counts: Array, model: Any) -> float:
+    """KS distance between whole counts and a model given as P(X ≤ x), x = count + 1/2."""
+    value, n = np.unique(counts, return_counts=True)
+    after = np.cumsum(n) / counts.size
+    before = after - n / counts.size
+    return float(
+        max(np.abs(after - model(value + 0.5)).max(), np.abs(before - model(value - 0.5)).max())
+    )
+
+
+def power_law(counts: Array, start: int | None = None) -> Fit:
+    """Fit P(x) ∝ x^-α on x ≥ start by maximum likelihood, α = 1 + n / Σ ln(x / (start - 1/2)) (Clauset et al. 2009).
+
+    By default, the start has the smallest KS distance among those that keep a tenth of the counts.
+
+    >>> x = np.floor(9.5 * (1 - (np.arange(5000) + 0.5) / 5000) ** (-1 / 1.5) + 0.5).astype(int)
+    >>> round(power_law(x, 10).alpha, 1)
+    2.5
+    """
+    if start is None:
+        places = np.unique(counts)
+        if places.size > MOST_STARTS:
+            places = places[np.linspace(0, places.size - 1, MOST_STARTS).astype(int)]
+        tried = [int(x) for x in places if (counts >= x).mean() >= SMALLEST_TAIL]
+        return min((power_law(counts, x) for x in tried), key=lambda fit: (fit.ks, fit.start))
+    tail = counts[counts >= start]
+    low = start - 0.5
+    alpha = float(1 + tail.size / np.log(tail / low).sum())
+    ks = _ks(tail, lambda x: 1 - (x / low) ** (1 - alpha))
+    return Fit("power law", start, tail.size / counts.size, ks, alpha=alpha)
+
+
+def lognormal(counts: Array) -> Fit:
+    """Fit ln x ~ Normal(μ, σ) on all counts by moments of the logarithm.
+
+    >>> fit = lognormal(np.exp(np.random.default_rng(1).normal(4, 0.5, 4000)).round())
+    >>> round(fit.mu, 1), round(fit.sigma, 1), fit.ks < 0.02
+    (4.0, 0.5, True)
+    """
+    from scipy.special import ndtr
+
+    logs = np.log(counts)
+    mu, sigma = float(logs.mean()), max(float(logs.std()), 1e-9)
+    ks = _ks(counts, lambda x: ndtr((np.log(x) - mu) / sigma))
+    return Fit("lognormal", int(counts.min()), 1.0, ks, mu=mu, sigma=sigma)
+
+
+def fits(counts: Array) -> tuple[Fit, ...]:
+    """Lognormal of all counts, power law of all counts, power law of the tail that it fits best; nothing for few counts.
+
+    The first two share their range, so that the smaller KS distance is the better fit.
+    """
+    if counts.size < FEWEST_TO_FIT or np.unique(counts).size <= 2:
+        return ()
+    return lognormal(counts), power_law(counts, int(counts.min())), power_law(counts)

@@ -13,10 +13,7 @@ from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
 from standout.formulas.ns08 import information
-from standout.jit import njit
-from standout.scoring.postings import Postings, postings
-
-jit = njit(nogil=True, cache=True, error_model="numpy")
+from standout.scoring.postings import Postings, jit, postings
 
 
 @jit

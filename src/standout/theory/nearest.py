@@ -19,8 +19,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.times import loose_ticks
-from standout.jit import njit
-from standout.scoring.postings import Postings, postings
+from standout.scoring.postings import Postings, jit, postings
 
 BATCH = 512
 """Records per pass over the blocks."""
@@ -100,9 +99,6 @@ class Nearest(NamedTuple):
         return self.agree / self.union
 
 
-jit = njit(nogil=True, cache=True, error_model="numpy")
-
-
 @jit
 def _window(tick: int, ticks: int, no_tick: int) -> tuple[int, int]:
     """First tick that agrees and the number of further ones; -1 if there is no tick to agree with."""
@@ -179,7 +175,7 @@ def _add_events(
 
 
 @jit
-def _look(
+def _update_nearest(
     acc: Array,
     start: int,
     record: int,
@@ -240,7 +236,7 @@ def nearest_block(
                 tick = post.tick[lo:hi] if how.use_time else post.tick[:0]
                 _add_one(acc, post.local[lo:hi], code, tick, k, one, how)
             k = stop
-        out.agree[q], out.union[q], out.cover[q] = _look(
+        out.agree[q], out.union[q], out.cover[q] = _update_nearest(
             acc, start, r, shift, cut, how.lengths, (out.agree[q], out.union[q], out.cover[q])
         )
 

@@ -69,31 +69,14 @@ class Population:
         return pd.DataFrame(self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = [
-            {
-                "records": n,
-                "measured": True,
-                "n": r.n,
-                "risk": r.rate,
-                "low": r.low,
-                "high": r.high,
-                "theorem_5": None,
-            }
+        columns = ("records", "measured", "n", "risk", "low", "high", "theorem_5")
+        measured = [
+            (n, True, r.n, r.rate, r.low, r.high, None)
             for n, r in zip(self.sizes, self.rates, strict=True)
         ]
-        beyond = zip(self.populations, self.risk, self.low, self.high, self.theorem_5, strict=True)
-        return rows + [
-            {
-                "records": n,
-                "measured": False,
-                "n": None,
-                "risk": float(x),
-                "low": float(a),
-                "high": float(b),
-                "theorem_5": d,
-            }
-            for n, x, a, b, d in beyond
-        ]
+        band = zip(self.populations, self.risk, self.low, self.high, self.theorem_5, strict=True)
+        beyond = [(n, False, None, float(x), float(a), float(b), d) for n, x, a, b, d in band]
+        return [dict(zip(columns, row, strict=True)) for row in (*measured, *beyond)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -161,15 +144,7 @@ def population(
             f"no record holds enough items for an adversary who knows {who.words(dataset)}; lower knows={who.knows}"
         )
     chosen = sample_targets(dataset, eligible, max(1, min(targets, dataset.n_records // 4)), seed)
-    sizes = [
-        n
-        for n in (dataset.n_records >> j for j in range(halvings + 1))
-        if n >= max(chosen.size, 20)
-    ]
-    if len(sizes) < FEWEST_SIZES:
-        raise ParameterError(
-            f"{dataset.n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}"
-        )
+    sizes = _halved(dataset.n_records, halvings, max(chosen.size, 20))
     aux = who.sample(dataset, chosen, seed)
     # only the order of the records counts here: posteriors need no calibration
     options: dict[str, Any] = {"calibrate": False} if attack == "likelihood" else {}
@@ -177,7 +152,7 @@ def population(
     hits = np.empty((len(sizes), DRAWS, chosen.size))
     for j, n in enumerate(sizes):
         for draw in range(DRAWS if n < dataset.n_records else 1):
-            kept = np.sort(_in_line(dataset, chosen, seed, draw)[:n])
+            kept = np.sort(_subset_order(dataset, chosen, seed, draw)[:n])
             part = dataset if n == dataset.n_records else dataset.take(kept)
             own = np.searchsorted(kept, chosen)
             known = aux if part is dataset else _knowledge_of(part, own, who, seed, aux)
@@ -190,7 +165,8 @@ def population(
         who.words(dataset),
         machine.name,
         tuple(sizes),
-        tuple(_rate(h) for h in hits),
+        # mean over subsets, with the interval of that many targets
+        tuple(Rate.of(h.mean(axis=0)) for h in hits),
         tuple(asked),
         risk,
         low,
@@ -201,6 +177,16 @@ def population(
         delta,
         WARNING.format(n=dataset.n_records),
     )
+
+
+def _halved(n_records: int, halvings: int, least: int) -> list[int]:
+    """N, N/2, N/4, … records, as long as there are at least so many."""
+    sizes = [n for j in range(halvings + 1) if (n := n_records >> j) >= least]
+    if len(sizes) < FEWEST_SIZES:
+        raise ParameterError(
+            f"{n_records} records are too few to see a trend: at least 80, and halvings ≥ {FEWEST_SIZES - 1}"
+        )
+    return sizes
 
 
 def _knowledge_of(
@@ -218,19 +204,10 @@ def _knowledge_of(
     return who.sample(part, own, seed) if able else aux
 
 
-def _rate(hits: Array) -> Rate:
-    """Mean over subsets, with the interval of that many targets."""
-    return Rate.of(hits.mean(axis=0))
-
-
 def _sizes_asked(dataset: Dataset, populations: Sequence[int] | int | None) -> list[int]:
     if populations is None:
         return [10 * dataset.n_records]
-    asked = (
-        [int(populations)]
-        if isinstance(populations, int | np.integer)
-        else [int(n) for n in populations]
-    )
+    asked = [int(n) for n in np.atleast_1d(np.asarray(populations, object))]
     if not asked or min(asked) < dataset.n_records:
         raise ParameterError(
             f"populations={asked}: give sizes of at least the {dataset.n_records} records of the release"
@@ -246,7 +223,7 @@ def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float
     return at_most(rate.count, rate.n)
 
 
-def _in_line(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
+def _subset_order(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
     """All records: the targets, then the others in an order that depends on (seed, draw, contents of the record)."""
     others = np.setdiff1d(np.arange(dataset.n_records, dtype=np.int64), first)
     key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, dataset.record_keys[others])
@@ -281,10 +258,8 @@ def extend(sizes: Array, hits: Array, asked: Array, seed: int) -> tuple[Array, A
     x, x_new = np.log(sizes), np.log(asked)
     first = 1 / (1 + np.exp(-_line(x, np.log(rates / (1 - rates)), rates * (1 - rates), x_new)))
     second = np.minimum(np.exp(_line(x, np.log(rates), rates / (1 - rates + 1 / n), x_new)), 1.0)
-    low = np.minimum(np.percentile(first[1:], LOW, axis=0), np.percentile(second[1:], LOW, axis=0))
-    high = np.maximum(
-        np.percentile(first[1:], HIGH, axis=0), np.percentile(second[1:], HIGH, axis=0)
-    )
+    band = [np.percentile(x[1:], (LOW, HIGH), axis=0) for x in (first, second)]
+    low, high = np.minimum(band[0][0], band[1][0]), np.maximum(band[0][1], band[1][1])
     return first[0], np.minimum(low, first[0]), np.maximum(high, first[0])
 
 

@@ -1,19 +1,23 @@
-"""Sparsity (NS08, Definition 1, Fig. 1): how similar the nearest other record is, exactly."""
+"""Sparsity (NS08, Definition 1, Fig. 1): how similar the nearest other record is, exactly, and what Theorem 2 predicts of it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from standout.adversary.sampling import sample_targets
 from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.data.times import days_within, time_words
 from standout.errors import ParameterError
+from standout.formulas.ns08 import theorem_2_found
 from standout.formulas.rates import Rate, at_most
+from standout.theory.nearest import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +27,13 @@ CURVE = np.round(np.linspace(0.0, 1.0, 41), 4)
 """ε of the curve."""
 
 NEAR_DUPLICATE = 0.9
+ITEMS = (1, 2, 4, 8, 16, 32, 64)
+"""Numbers of known items for which Theorem 2 predicts."""
+CONFIDENCE = 0.95
+THEOREM = "NS08, Theorem 2"
+MOST_POSTINGS = 4e9
+"""Amount of work up to which all records are compared; beyond it, a sample."""
+SAMPLE = 2000
 
 
 def sparsity(
@@ -57,8 +68,6 @@ def sparsity(
     >>> so.sparsity(ds).round(3).tolist()
     [0.333, 0.333, 0.0]
     """
-    from standout.theory.nearest import nearest
-
     asked = check_records(dataset, records)
     check_channels(dataset, value_within, time_within)
     return nearest(dataset, asked, value_within, time_within, progress=progress).similarity
@@ -156,7 +165,7 @@ class Curve:
             "time_within": self.time_within,
             "n": int(self.similarity.size),
             "whole": self.whole,
-            "quartiles": [float(x) for x in np.quantile(self.similarity, [0.25, 0.5, 0.75])],
+            "quartiles": _quartiles(self.similarity),
             "most": float(self.similarity.max()),
             "near_duplicates": self.near_duplicates._asdict(),
             "curve": [
@@ -178,14 +187,11 @@ def curves(
     if dataset.has_value:
         asked.append((f"items, values ±{value_within:g}", value_within, None))
     if dataset.has_time:
+        # the last tolerance, and times as well
+        words, value, _ = asked[-1]
         times = time_words(time_within, dataset.time_resolution)
-        both = (
-            f"items, values ±{value_within:g}, {times}" if dataset.has_value else f"items, {times}"
-        )
-        asked.append((both, value_within if dataset.has_value else None, time_within))
+        asked.append((f"{words}, {times}", value, time_within))
     whole = records.size == dataset.n_records
-    from standout.theory.nearest import nearest
-
     out = []
     for words, v, t in asked:
         check_channels(dataset, v, t)
@@ -195,16 +201,8 @@ def curves(
     return out
 
 
-MOST_POSTINGS = 4e9
-"""Amount of work up to which all records are compared; beyond it, a sample."""
-
-SAMPLE = 2000
-
-
 def fitting_records(dataset: Dataset, n: int | None, seed: int) -> Array:
     """Records to compare: `n` of them; if None, all if that takes seconds, else 2,000."""
-    from standout.adversary.sampling import sample_targets
-
     if n is None:
         events = np.bincount(dataset.record_item, minlength=dataset.n_items)
         n = (
@@ -215,3 +213,70 @@ def fitting_records(dataset: Dataset, n: int | None, seed: int) -> Array:
     if n < 1:
         raise ParameterError(f"records={n}: compare at least one record")
     return np.sort(sample_targets(dataset, np.arange(dataset.n_records, dtype=np.int64), n, seed))
+
+
+def predicted(
+    dataset: Dataset, records: Any, curves: list[Curve], missing: tuple[bool, bool]
+) -> list[dict[str, Any]]:
+    """One entry per curve: how much other records agree, and the resulting share of people found.
+
+    The assumption about the data is measured record by record: how many items of each record
+    another record agrees on. The other assumption is about the adversary: the known items are drawn
+    uniformly from the record and are exact.
+
+    Parameters
+    ----------
+    dataset
+        The release.
+    records
+        Indices of the records that the curves measured.
+    curves
+        Curves that hold their agreements.
+    missing
+        Whether values, and whether days, are missing somewhere. If a fact has no value, a record
+        also fits that does not agree on one, so curves of that channel predict nothing and are left
+        out.
+
+    Returns
+    -------
+    list of dict
+        `similarity` (words), `value_within`, `time_within`, `n`, `whole`, `agreement` (quartiles of
+        the largest share of a record's items on which one other record agrees) and `found`: rows of
+        `knows`, `n`, `at_least`. `at_least` is a mean over all records with that many items, or a
+        95 % lower bound of it (Hoeffding) where records were sampled.
+    """
+    lengths = dataset.lengths[records]
+    out = []
+    for curve in curves:
+        withins = (curve.value_within, curve.time_within)
+        unknown = any(within is not None and x for within, x in zip(withins, missing, strict=True))
+        if curve.agree is None or unknown:
+            continue
+        share = curve.agree / np.maximum(lengths, 1)
+        rows = []
+        for m in ITEMS:
+            found = theorem_2_found(curve.agree, lengths, m, dataset.n_records)
+            found = found[~np.isnan(found)]
+            if found.size:
+                slack = 0.0
+                if not curve.whole:
+                    slack = math.sqrt(-math.log(1 - CONFIDENCE) / (2 * found.size))
+                at_least = max(0.0, float(found.mean()) - slack)
+                rows.append({"knows": m, "n": int(found.size), "at_least": at_least})
+        out.append(
+            {
+                "theorem": THEOREM,
+                "similarity": curve.words,
+                "value_within": curve.value_within,
+                "time_within": curve.time_within,
+                "n": int(lengths.size),
+                "whole": curve.whole,
+                "agreement": _quartiles(share),
+                "found": rows,
+            }
+        )
+    return out
+
+
+def _quartiles(x: Array) -> list[float]:
+    return [float(q) for q in np.quantile(x, [0.25, 0.5, 0.75])]
