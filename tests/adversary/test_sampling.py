@@ -526,7 +526,7 @@ def test_every_eligible_record_is_equally_likely_to_be_a_target():
         {"choose": "rare:1.5@0.1"},
         {"choose": "rare:0.5@0"},
         {"choose": "rare:0.5.1@0.1"},
-        {"choose": "famous"},
+        {"choose": "popular:3"},
     ],
     ids=str,
 )

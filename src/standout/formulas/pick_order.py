@@ -88,7 +88,7 @@ def log_weighted_wrong(
     right, wrong
         K_i(r) and u_i(r) per fact.
     weight, fine
-        ω_i(r) and φ_i(r) per fact.
+        ω_i(r) and φ_i(r) per fact; ω_i = 0 for a fact that was not picked.
     w
         Number of wrong facts.
     total, total_fine
@@ -166,8 +166,8 @@ def _log_one(
     n = np.int64(0)
     for i in range(right.size):
         if not chosen >> i & 1:
-            # what has no weight was not chosen, but is known beside the items
-            part[n] = weight[i]
-            n += weight[i] > 0.0
             out += np.log(right[i])
+            if weight[i] > 0.0:
+                part[n] = weight[i]
+                n += 1
     return float(out + log_mean_order(part, n, rest, scratch))

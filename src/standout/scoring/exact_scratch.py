@@ -58,10 +58,12 @@ def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> Exa
 
 @jit
 def held_order(m: int, total: float, scratch: ExactScratch) -> float:
-    """Log probability of the held items of the first `m` facts as picks by weight, averaged over their orders."""
+    """Log probability of the held items of the first `m` facts as picks by weight, averaged over their orders.
+
+    Facts of weight 0 were not picked.
+    """
     n = np.int64(0)
     for j in range(m):
-        # what has no weight was not chosen, but is known beside the items
         if scratch.held[j] and scratch.pick[j] > 0.0:
             scratch.supports[n] = scratch.pick[j]
             n += 1
