@@ -12,7 +12,6 @@ from standout.experiment.progress import Progress as Reporter
 from standout.experiment.progress import reporting
 from standout.experiment.subject import Data, Protection
 from standout.gate.policy import Policy
-from standout.gate.provenance import provenance
 from standout.gate.run import GateRun
 from standout.gate.verdict import GateVerdict, overall
 
@@ -70,7 +69,5 @@ def check(
         tests=tuple(tests),
         cells=tuple(run.cells()),
         policy=rules.given,
-        provenance=provenance(
-            run.given or run.job, rules, time.perf_counter() - began, run.columns
-        ),
+        provenance=run.provenance(time.perf_counter() - began),
     )

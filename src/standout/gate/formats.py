@@ -8,8 +8,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from standout.gate.columns import column_lines
+from standout.gate.measure import percent
 from standout.gate.verdict import GateVerdict
-from standout.gate.words import percent
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"fail": "error", "unclear": "warning", "pass": "none"}

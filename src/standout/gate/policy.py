@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,16 @@ LIMIT_KINDS: dict[str, Kind] = {
 DUPLICATE_KINDS: dict[str, Kind] = {"max": SHARE, "similarity": SHARE, "source": TEXT}
 TABLES = ("version", "limit", "adversary", "near_duplicates", "unmeasured_columns", "end")
 """Keys of a policy that are read one by one."""
-ADVERSARY_KEYS = tuple(one.name for one in fields(Adversary))
+ADVERSARY_KEYS = (
+    "knows",
+    "wrong",
+    "wrong_kind",
+    "value_within",
+    "time_within",
+    "choose",
+    "gamma",
+    "length_within",
+)
 
 
 @dataclass(frozen=True)

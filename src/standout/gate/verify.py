@@ -19,9 +19,8 @@ from standout.gate.columns import ROW as COLUMNS
 from standout.gate.columns import verify_rows
 from standout.gate.compare import EvidenceCells, Row, alike, asked_rows, cell_rows, derived_row, row
 from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
-from standout.gate.measure import Progress, attack_batch
+from standout.gate.measure import Measurement, attack_batch
 from standout.gate.policy import Policy
-from standout.gate.provenance import provenance
 from standout.gate.rows import cell_head
 from standout.gate.run import GateRun
 from standout.gate.verdict import EXIT, overall
@@ -208,9 +207,8 @@ class _Replay:
     def batch(
         self,
         job: Audit,
-        sofar: Progress,
-        attacks: dict[str, Attack],
-        start: int,
+        sofar: Measurement,
+        attacks: Mapping[str, Attack],
         stop: int,
         absent: bool,
         advance: Callable[[str, int], None],
@@ -229,7 +227,7 @@ class _Replay:
             else:
                 sofar.recorded[label] = looks
                 sofar.sizes.setdefault(label, []).append(stop)
-        attack_batch(job, sofar, own, start, stop, absent, advance)
+        attack_batch(job, sofar, own, stop, absent, advance)
 
 
 def _second_run(
@@ -287,7 +285,7 @@ def _second_run(
         "verdict": overall([one["verdict"] for one in table]),
     }
     out += [derived_row(name, content[name], derived[name], differs, other) for name in derived]
-    again_made = provenance(run.given or run.job, asked, 0.0, run.columns)
+    again_made = run.provenance()
     said, found = ([{name: x.get(name)} for name in DESCRIBES] for x in (made, again_made))
     out.append(derived_row("description of the data", said, found, differs, other))
     return [*out, *cell_rows(replay.cells, again, chosen, differs, other, signed)]
