@@ -23,7 +23,9 @@ def junit(verdict: GateVerdict) -> str:
     as success.
     """
     n = {word: sum(row["verdict"] == word for row in verdict.table) for word in ("fail", "unclear")}
-    suite = ElementTree.Element(
+    root = ElementTree.Element("testsuites", name="standout")
+    suite = ElementTree.SubElement(
+        root,
         "testsuite",
         name="standout check",
         tests=str(len(verdict.table)),
@@ -45,14 +47,9 @@ def junit(verdict: GateVerdict) -> str:
         ElementTree.SubElement(suite, "system-out").text = _xml(
             "\n".join(line for note in notes for line in note)
         )
-    root = ElementTree.Element("testsuites", name="standout")
-    root.append(suite)
     ElementTree.indent(root, " ")
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        + ElementTree.tostring(root, encoding="unicode")
-        + "\n"
-    )
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def sarif(verdict: GateVerdict, data: str = "data") -> str:

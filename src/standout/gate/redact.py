@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from standout.data.dataset import Dataset
 
@@ -15,30 +13,8 @@ MOST_WORDS = 8
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True)
-class Leaks:
-    """Number of labels found per output, and how many labels were searched for. It holds no label."""
-
-    found: Mapping[str, int]
-    n_searched: int
-    n_labels: int
-
-    @property
-    def clean(self) -> bool:
-        """Whether no label was found."""
-        return not any(self.found.values())
-
-    def words(self) -> str:
-        """The result in one sentence."""
-        searched = f"{self.n_searched:,} of {self.n_labels:,} labels were searched for"
-        if self.clean:
-            return f"no label of the data in {len(self.found)} outputs ({searched}; the others are short or plain numbers)"
-        where = ", ".join(f"{name} ({n})" for name, n in self.found.items() if n)
-        return f"labels of the data were found in {where}"
-
-
-def find_labels_in(outputs: Mapping[str, str], *datasets: Dataset) -> Leaks:
-    """Count the labels of records and items that occur in texts, word by word.
+def find_labels_in(outputs: Mapping[str, str], *datasets: Dataset) -> tuple[bool, str]:
+    """Whether no label of a record or item occurs in the texts, and a sentence about it that holds no label.
 
     Plain numbers and labels of fewer than 4 characters are left out: they occur in any table. So
     are items whose label is one plain word in lower case, which a sentence may use.
@@ -50,38 +26,36 @@ def find_labels_in(outputs: Mapping[str, str], *datasets: Dataset) -> Leaks:
     datasets
         The data whose labels must not occur.
     """
-    by_length: dict[int, set[tuple[str, ...]]] = {}
+    searched: set[tuple[str, ...]] = set()
     n_labels = 0
     for dataset in datasets:
         for labels, is_person in ((dataset.record_labels, True), (dataset.item_labels, False)):
-            n_labels += int(labels.size)
-            for words in _searchable(labels, is_person):
-                by_length.setdefault(len(words), set()).add(words)
-    found = {name: _count(text, by_length) for name, text in outputs.items()}
-    return Leaks(found, sum(map(len, by_length.values())), n_labels)
+            n_labels += labels.size
+            searched.update(_searchable(labels.tolist(), is_person))
+    found = {name: _count(text, searched) for name, text in outputs.items()}
+    if any(found.values()):
+        where = ", ".join(f"{name} ({n})" for name, n in found.items() if n)
+        return False, f"labels of the data were found in {where}"
+    of = f"{len(searched):,} of {n_labels:,} labels were searched for"
+    return True, (
+        f"no label of the data in {len(found)} outputs ({of}; the others are short or plain numbers)"
+    )
 
 
-def _searchable(labels: Any, is_person: bool) -> Iterable[tuple[str, ...]]:
-    for label in labels.tolist():
-        text = str(label)
+def _searchable(labels: list[object], is_person: bool) -> Iterator[tuple[str, ...]]:
+    """Words of each label that does not occur by chance."""
+    for text in map(str, labels):
         words = tuple(_WORD.findall(text))
         plain = text.isalpha() and text.islower() and not is_person
         number = all(word.isdecimal() for word in words)
-        if (
-            len(text) >= SHORTEST
-            and words
-            and len(words) <= MOST_WORDS
-            and not number
-            and not plain
-        ):
+        if len(text) >= SHORTEST and 0 < len(words) <= MOST_WORDS and not number and not plain:
             yield words
 
 
-def _count(text: str, by_length: Mapping[int, set[tuple[str, ...]]]) -> int:
+def _count(text: str, searched: set[tuple[str, ...]]) -> int:
     """Number of different labels in a text."""
     words = _WORD.findall(text)
-    seen: set[tuple[str, ...]] = set()
-    for n, labels in by_length.items():
-        grams = zip(*(words[k:] for k in range(n)), strict=False)
-        seen |= labels.intersection(grams)
-    return len(seen)
+    found: set[tuple[str, ...]] = set()
+    for n in range(1, MOST_WORDS + 1):
+        found |= searched.intersection(zip(*(words[k:] for k in range(n)), strict=False))
+    return len(found)
