@@ -8,7 +8,7 @@ import pytest
 from known_rate import with_rate
 
 import standout as so
-from standout.gate.redact import find_labels_in
+from standout.gate.formats import find_labels_in
 
 POLICY = """
 attacks = ["scoreboard-rh"]

@@ -23,7 +23,7 @@ Redact = Annotated[
 
 def refuse_labels(outputs: dict[str, str], *datasets: Dataset | None) -> None:
     """Stop before anything is written if an output holds a label; otherwise print how many were searched for."""
-    from standout.gate.redact import find_labels_in
+    from standout.gate.formats import find_labels_in
 
     clean, why = find_labels_in(outputs, *(data for data in datasets if data is not None))
     if not clean:
