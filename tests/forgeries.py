@@ -16,10 +16,9 @@ from known_rate import with_rate
 
 import standout as so
 from standout.audit.canonical import canonical
-from standout.gate.compare import EvidenceCells
 from standout.gate.evidence import _signature, evidence_of
 from standout.gate.run import GateRun
-from standout.gate.verify import Verification, _Replay
+from standout.gate.verify import Verification, replay
 
 Evidence = dict[str, Any]
 
@@ -95,9 +94,7 @@ class Workshop:
             targets=made["targets"],
             seed=made["seed"],
         )
-        run.measure(
-            lambda what, done, total: None, _Replay(EvidenceCells(content["cells"]), set()).batch
-        )
+        run.measure(lambda what, done, total: None, replay(content["cells"], set(), []))
         table, tests = run.decide()
         content |= json.loads(json.dumps({"table": table, "tests": tests, "verdict": "pass"}))
 

@@ -53,13 +53,13 @@ from standout.extend import Task as Task
 from standout.extend import one_over_sigma as one_over_sigma
 from standout.extend import register_defense as register_defense
 from standout.extend import stands_out as stands_out
-from standout.gate.check import check as check
 from standout.gate.evidence import save_evidence as save_evidence
 from standout.gate.policy import Policy as Policy
 from standout.gate.regression import Regression as Regression
 from standout.gate.regression import diff as diff
 from standout.gate.verdict import GateVerdict as GateVerdict
 from standout.gate.verdict import Verdict as Verdict
+from standout.gate.verdict import check as check
 from standout.gate.verify import Verification as Verification
 from standout.gate.verify import verify as verify
 from standout.linking.history import split_time as split_time

@@ -8,9 +8,8 @@ import shutil
 import numpy as np
 import pytest
 
-from standout.bench import growth, measure, reference
+from standout.bench import growth, measure, peers
 from standout.bench.case import BenchCase
-from standout.bench.whole import default_audit
 from standout.engines.memory import MemoryEngine
 from standout.errors import ParameterError
 from standout.scoring.tasks import Score
@@ -30,7 +29,7 @@ def test_the_c_loop_gives_the_engines_partials(case):
     if shutil.which("gcc") is None:
         pytest.skip("no gcc here")
     plan = case.plan("scoreboard-rh")
-    theirs = reference.run(reference.build(), plan, case.data.index, 2)
+    theirs = peers.run(peers.build(), plan, case.data.index, 2)
     assert measure._same(MemoryEngine(2).map(Score(plan), [case.data.index]), theirs)
 
 
@@ -86,7 +85,7 @@ def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch,
 
 @pytest.mark.slow
 def test_a_whole_audit_is_compared_with_the_c_loop_on_as_many_queries(case):
-    line = default_audit(case, 4)
+    line = measure.default_audit(case, 4)
     assert line["kinds"] > 10 and line["core_seconds"] > 0
     if "skipped" not in line:
         assert line["ours_over_theirs"] == pytest.approx(

@@ -141,8 +141,8 @@ def _findings() -> bytes:
 @lru_cache
 def _evidence() -> bytes:
     """Evidence of a check of these rows, without the time of day."""
-    from standout.gate.check import check
     from standout.gate.evidence import evidence_of
+    from standout.gate.verdict import check
 
     record, item, _, _ = zip(*ROWS, strict=True)
     policy = {

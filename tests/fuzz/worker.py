@@ -72,10 +72,10 @@ def _policy(path: Path) -> None:
 
 
 def _evidence(path: Path) -> None:
-    from standout.gate.evidence import age_in_days, intact, load_evidence
+    from standout.gate.evidence import age_in_days, contradictions, load_evidence
 
     content = load_evidence(path)
-    intact(content)
+    contradictions(content)
     age_in_days(content)
 
 

@@ -20,15 +20,14 @@ from standout.formulas.exact_tests import (
     p_above,
     p_below,
 )
-from standout.gate.measure import Progress
+from standout.gate.measure import Measurement, Question
 from standout.gate.policy import Limit
-from standout.gate.question import Question
 
 LIMIT = 0.09
 
 
 def question(n_looks, found):
-    sofar = Progress(
+    measured = Measurement(
         so.Adversary(knows=3),
         "3 items",
         10_000,
@@ -36,11 +35,11 @@ def question(n_looks, found):
         np.arange(found.size),
         done={"x": made_outcomes(found, matched=found, absent_matched=np.empty(0, bool))},
     )
-    return Question(Limit("x", LIMIT), sofar, "x", 0.05, n_looks, 1)
+    return Question(Limit("x", LIMIT), measured, "x", 0.05, n_looks, 1)
 
 
 def look(question, n):
-    question.sofar.sizes["x"] = [n]
+    question.measured.sizes["x"] = [n]
     question.look()
 
 

@@ -1,10 +1,13 @@
-"""The data of the benchmark: a release of Netflix Prize size (or a share of it), cached, and a batch of queries."""
+"""What is timed, and how: a release of Netflix Prize size (or a share of it), cached, a batch of queries, and two clocks."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +23,8 @@ from standout.data.twin.model import N_RECORDS
 from standout.scoring.plan import Combine, Plan
 
 SEED = 7
+
+T = TypeVar("T")
 
 
 def cache_folder() -> Path:
@@ -50,36 +55,29 @@ class BenchCase:
     threads: int
 
     @classmethod
-    def make(
-        cls, size: float, n_targets: int, knows: int = 8, threads: int | None = None
-    ) -> BenchCase:
+    def make(cls, size: float, n_targets: int) -> BenchCase:
         """Read the twin of that size and draw queries."""
         path = twin_file(size)
-        data = Dataset.read(path)
-        return cls.of(path, data, n_targets, knows, threads)
+        return cls.of(Dataset.read(path), n_targets, path=path)
 
     @classmethod
     def of(
         cls,
-        path: Path,
         data: Dataset,
         n_targets: int,
         knows: int = 8,
+        *,
         threads: int | None = None,
         again: bool = False,
+        path: Path | None = None,
     ) -> BenchCase:
         """Draw queries against a loaded release; `again`: targets may occur more than once."""
         who = Adversary(knows=knows, wrong=min(2, knows // 4), value_within=1, time_within=14)
         eligible = who.eligible(data)
         n = n_targets if again else min(n_targets, eligible.size)
         targets = np.sort(np.random.default_rng(SEED).choice(eligible, n, replace=again))
-        return cls(
-            path,
-            data,
-            targets,
-            who.sample(data, targets, seed=SEED).bind(data),
-            threads or os.cpu_count() or 1,
-        )
+        facts = who.sample(data, targets, seed=SEED).bind(data)
+        return cls(path or Path(), data, targets, facts, threads or os.cpu_count() or 1)
 
     @property
     def shards(self) -> list[Shard]:
@@ -92,11 +90,46 @@ class BenchCase:
         nobody = np.full(facts.n_queries, -1, np.int64)
         if name == "presence":
             known = Known.of(self.data, facts, nobody)
-            return known.plan(
-                Combine.SUM, np.ones((known.item.size, 1)), np.zeros((known.item.size, 1))
-            )
+            n_facts = (known.item.size, 1)
+            return known.plan(Combine.SUM, np.ones(n_facts), np.zeros(n_facts))
         return attack(name).fit(self.data, facts).compile(self.data, facts, nobody)
 
     def postings(self, plan: Plan) -> int:
         """Entries that the plan's queries touch."""
         return int(self.data.supports[plan.tables.fact.item].sum())
+
+
+class Took(NamedTuple):
+    """Seconds: of the clock on the wall, and of this process, which other programs do not inflate."""
+
+    wall: float
+    core: float
+    """CPU seconds, summed over threads. Ratios use this one."""
+
+
+def timed(work: Callable[[], T]) -> tuple[Took, T]:
+    """Times of the work, and its result."""
+    wall, core = time.perf_counter(), time.process_time()
+    out = work()
+    return Took(time.perf_counter() - wall, time.process_time() - core), out
+
+
+def shortest(work: Callable[[], T], rounds: int = 3) -> tuple[Took, T]:
+    """As `timed`, the shortest of several runs; peers get as many runs as standout."""
+    runs = [timed(work) for _ in range(rounds)]
+    return Took(min(took.wall for took, _ in runs), min(took.core for took, _ in runs)), runs[0][1]
+
+
+def best_of(rounds: int, *works: Callable[[], object], seconds: float = 2.0) -> list[Took]:
+    """Shortest times of each, measured in turn in each round, so that a busy moment affects all of them.
+
+    Short tasks get more rounds, until `seconds` have passed.
+    """
+    best = [Took(float("inf"), float("inf"))] * len(works)
+    began, done = time.perf_counter(), 0
+    while done < rounds or (time.perf_counter() - began < seconds and done < 20 * rounds):
+        done += 1
+        for k, work in enumerate(works):
+            took, _ = timed(work)
+            best[k] = Took(min(best[k].wall, took.wall), min(best[k].core, took.core))
+    return best

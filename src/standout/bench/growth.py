@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from standout.bench.case import BenchCase, twin_file
-from standout.bench.clock import best_of
+from standout.bench.case import BenchCase, best_of, twin_file
 from standout.bench.measure import Line
 from standout.data.dataset import Dataset
 from standout.engines.memory import MemoryEngine
@@ -24,29 +22,24 @@ ENOUGH = 20_000_000
 
 def measure(size: float, rounds: int = 3) -> Iterator[Line]:
     """Time per run while one quantity grows. Records: more people of the same kind. Entries: the same people, longer records."""
-    sizes = [
-        s
-        for s in (size / 1000, size / 316, size / 100, size / 31.6, size / 10, size / 3.16, size)
-        if s >= 0.001
-    ]
-    largest = Dataset.read(twin_file(size))
-    for s in sizes:
-        data = (
-            largest if s == size else largest.take(np.arange(round(largest.n_records * s / size)))
-        )
-        yield _point(
-            "records",
-            data.n_records,
-            BenchCase.of(Path(), data, _targets(data), again=True),
-            rounds,
-        )
+    for what, x, case in _cases(Dataset.read(twin_file(size)), size):
+        yield _point(what, x, case, rounds)
+
+
+def _cases(largest: Dataset, size: float) -> Iterator[tuple[str, int, BenchCase]]:
+    """What grows, how large it is, and the case."""
+    for part in (1000, 316, 100, 31.6, 10, 3.16, 1):
+        if size / part >= 0.001:
+            n = round(largest.n_records / part)
+            data = largest if part == 1 else largest.take(np.arange(n))
+            yield "records", data.n_records, BenchCase.of(data, _targets(data), again=True)
     for share in (0.03, 0.1, 0.3, 1.0):
         data = _thinned(largest, share)
-        yield _point("entries", data.n_entries, BenchCase.of(Path(), data, _targets(data)), rounds)
-    for knows in KNOWS:
-        yield _point("known items", knows, BenchCase.of(Path(), largest, 100, knows), rounds)
+        yield "entries", data.n_entries, BenchCase.of(data, _targets(data))
+    for n in KNOWS:
+        yield "known items", n, BenchCase.of(largest, 100, n)
     for n in TARGETS:
-        yield _point("targets", n, BenchCase.of(Path(), largest, n), rounds)
+        yield "targets", n, BenchCase.of(largest, n)
 
 
 def _targets(data: Dataset) -> int:
@@ -117,33 +110,20 @@ def chart(lines: list[Line]) -> Any:
     import altair as alt
     import pandas as pd
 
-    slope = exponents(lines)
     panels = []
-    for by, exponent in slope.items():
+    for by, exponent in exponents(lines).items():
         frame = pd.DataFrame([line for line in lines if line["by"] == by])
         frame["milliseconds"] = 1e3 * frame["seconds"]
-        title = "core ms" if by == "targets" else "core ms per target"
+        log = alt.Scale(type="log")
+        x, y = (alt.Axis(tickCount=5, format=text) for text in ("~s", "~g"))
+        unit = "core ms" if by == "targets" else "core ms per target"
+        title = f"time grows as {by} to the power {exponent:.2f}"
         panels.append(
-            alt.Chart(
-                frame,
-                title=f"time grows as {by} to the power {exponent:.2f}",
-                width=260,
-                height=200,
-            )
+            alt.Chart(frame, title=title, width=260, height=200)
             .mark_line(point=True)
             .encode(
-                alt.X(
-                    "x:Q",
-                    scale=alt.Scale(type="log"),
-                    axis=alt.Axis(tickCount=5, format="~s"),
-                    title=by,
-                ),
-                alt.Y(
-                    "milliseconds:Q",
-                    scale=alt.Scale(type="log"),
-                    axis=alt.Axis(tickCount=5, format="~g"),
-                    title=title,
-                ),
+                alt.X("x:Q", scale=log, axis=x, title=by),
+                alt.Y("milliseconds:Q", scale=log, axis=y, title=unit),
             )
         )
     return alt.concat(*panels, columns=2)

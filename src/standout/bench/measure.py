@@ -15,9 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from standout.bench import peers, reference
-from standout.bench.case import BenchCase, twin_file
-from standout.bench.clock import Took, best_of
+from standout.adversary.adversary import Adversary
+from standout.adversary.sampling import sample_targets
+from standout.attacks.attack import attack
+from standout.audit.audit import Audit
+from standout.audit.defaults import TARGETS
+from standout.bench import peers
+from standout.bench.case import SEED, BenchCase, Took, best_of, shortest, timed, twin_file
+from standout.data.cache import forget
+from standout.data.dataset import Dataset
 from standout.data.tasks import Task
 from standout.engines.memory import MemoryEngine
 from standout.errors import EngineError
@@ -33,13 +39,10 @@ def machine() -> Line:
     """Description of the machine."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [
-            x.split(":", 1)[1].strip()
-            for x in info.read_text().splitlines()
-            if x.startswith("model name")
-        ]
-        model = names[0] if names else model
+    for line in info.read_text().splitlines() if info.exists() else ():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return {
         "what": "machine",
@@ -75,32 +78,26 @@ def kernels(case: BenchCase, rounds: int = ROUNDS) -> Iterator[Line]:
     mass = Mass(rh, mine.best_score, 1.0 / np.maximum(mine.sigma(), 1.0))
     tasks: list[Task[Any]] = [Score(rh), Score(odds), mass]
     works: list[Callable[[], Any]] = [partial(engine.map, task, case.shards) for task in tasks]
-    same: bool | None = None
     try:
-        lib = reference.build()
-        works.append(lambda: reference.run(lib, rh, case.data.index, case.threads))
-        same = _same(mine, reference.run(lib, rh, case.data.index, case.threads))
+        c_loop = partial(peers.run, peers.build(), rh, case.data.index, case.threads)
+        same = _same(mine, c_loop())
+        works.append(c_loop)
     except EngineError as error:
         yield {"what": "C loop", "skipped": str(error)}
     for work in works[1:3]:
         work()
-    *took, alone = best_of(rounds, *works, partial(MemoryEngine(1).map, Score(rh), case.shards))
-    yield {
-        "what": "all cores against one",
-        "cores": case.threads,
-        "speed_up": alone.wall / took[0].wall,
-    }
-    yield _line(
-        case, rh, "standout: scoreboard-rh", took[0], found=_hit_rate(case, rh, mine, engine)
-    )
-    yield _line(case, odds, "standout: likelihood", took[1], times_rh=took[1].core / took[0].core)
-    yield _line(
-        case, rh, "standout: lineup of scoreboard-rh", took[2], times_rh=took[2].core / took[0].core
-    )
-    if same is not None:
-        yield _line(
-            case, rh, "C loop", took[3], same=same, ours_over_theirs=took[0].core / took[3].core
-        )
+    one_core = partial(MemoryEngine(1).map, Score(rh), case.shards)
+    alone, ours, *others = best_of(rounds, one_core, *works)
+    speed_up = alone.wall / ours.wall
+    yield {"what": "all cores against one", "cores": case.threads, "speed_up": speed_up}
+    found = _hit_rate(case, rh, mine, engine)
+    yield _line(case, rh, "standout: scoreboard-rh", ours, found=found)
+    for what, plan, took in zip(
+        ("likelihood", "lineup of scoreboard-rh"), (odds, rh), others, strict=False
+    ):
+        yield _line(case, plan, f"standout: {what}", took, times_rh=took.core / ours.core)
+    for took in others[2:]:
+        yield _line(case, rh, "C loop", took, same=same, ours_over_theirs=ours.core / took.core)
 
 
 def _hit_rate(case: BenchCase, plan: Plan, seen: Partials, engine: MemoryEngine) -> float:
@@ -129,42 +126,28 @@ def others(case: BenchCase, n: int) -> Iterator[Line]:
     ours, ours_presence = best_of(3, *works)
     counts, seconds = presence.score(count.best_score), presence.score(count.second_score)
     yield _line(case, presence, "standout: presence only", ours_presence)
+
+    def compared(what: str, plan: Plan, took: Took, ours: Took, same: bool) -> Line:
+        ratio = took.core / plan.n_queries / (ours.core / n)
+        return _line(case, plan, what, took, same=same, theirs_over_ours=ratio)
+
     matrix = peers.item_major(case)
     try:
         took, best, second = peers.topn(case, matrix, n)
-        same = bool(
-            np.array_equal(best, counts) and np.array_equal(second, np.minimum(seconds, counts))
-        )
-        yield _line(
-            case,
-            presence,
-            "sparse_dot_topn, presence only",
-            took,
-            same=same,
-            theirs_over_ours=took.core / ours_presence.core,
-        )
+        same = np.array_equal(best, counts) and np.array_equal(second, np.minimum(seconds, counts))
+        what = "sparse_dot_topn, presence only"
+        yield compared(what, presence, took, ours_presence, same)
     except EngineError as error:
         yield {"what": "sparse_dot_topn", "skipped": str(error)}
     few = max(n // 4, 1)
     took, first = peers.scipy_product(case, matrix, few)
-    yield _line(
-        case,
-        case.plan("presence", few),
-        "SciPy product, presence only, 1 core",
-        took,
-        same=bool(np.array_equal(first, count.best[:few])),
-        theirs_over_ours=took.core / few / (ours_presence.core / n),
-    )
+    same = np.array_equal(first, count.best[:few])
+    what = "SciPy product, presence only, 1 core"
+    yield compared(what, case.plan("presence", few), took, ours_presence, same)
     del matrix
     took, found = peers.sql(case, few)
-    yield _line(
-        case,
-        case.plan("scoreboard-rh", few),
-        "DuckDB SQL, full score",
-        took,
-        same=bool(np.array_equal(found, rh.best[:few])),
-        theirs_over_ours=took.core / few / (ours.core / n),
-    )
+    same = np.array_equal(found, rh.best[:few])
+    yield compared("DuckDB SQL, full score", case.plan("scoreboard-rh", few), took, ours, same)
 
 
 _START = """
@@ -238,3 +221,49 @@ def index_size(case: BenchCase) -> Line:
         "batch_mib": batch / 2**20,
         "entries": case.data.n_entries,
     }
+
+
+def default_audit(case: BenchCase, targets: int = TARGETS) -> Line:
+    """Core seconds of an audit with the default sweep and attacks, and what the C loop takes for as many queries.
+
+    The C loop scores the knowledge of each target once, with the tables of scoreboard-rh. The audit
+    asks each query six times: three attacks, with the target in the release and without. Its time
+    includes drawing, fitting and judging.
+    """
+    audit = Audit(
+        case.data, targets=2, seed=SEED, engine=MemoryEngine(case.threads), describe=False
+    )
+    audit.run(progress=False)
+    # knowledge for calibration is part of the audit
+    forget(case.data, "presence")
+    audit.targets = targets
+    took, _ = timed(lambda: audit.run(progress=False))
+    line = {
+        "what": "default audit",
+        "seconds": took.wall,
+        "core_seconds": took.core,
+        "kinds": len(audit.adversaries),
+        "targets": targets,
+    }
+    try:
+        lib = peers.build()
+    except EngineError as error:
+        return {**line, "skipped": str(error)}
+    theirs = 0.0
+    for who in audit.adversaries:
+        plan = _plan_with_tables(case.data, who, targets)
+        run = partial(peers.run, lib, plan, case.data.index, case.threads)
+        theirs += 2 * len(audit.attacks) * shortest(run)[0].core
+    return {**line, "c_core_seconds": theirs, "ours_over_theirs": took.core / theirs}
+
+
+def _plan_with_tables(data: Dataset, who: Adversary, n: int) -> Plan:
+    """Plan of scoreboard-rh with tables for values and times, as the C loop reads both, also where neither is known."""
+    chosen = sample_targets(data, who.eligible(data), n, SEED)
+    facts = who.sample(data, chosen, SEED).bind(data)
+    plan = attack("scoreboard-rh").compile(data, facts, np.full(facts.n_queries, -1, np.int64))
+    value, time = plan.tables.fact.value, plan.tables.row.time
+    n, width = plan.tables.fact.item.size, data.n_levels + 1
+    value = np.ascontiguousarray(np.broadcast_to(value.reshape(n, -1), (n, width))).reshape(-1)
+    time = np.ascontiguousarray(np.broadcast_to(time, (time.shape[0], max(time.shape[1], 3))))
+    return plan.replace_tables(value=value, value_start=width * np.arange(n), time=time)

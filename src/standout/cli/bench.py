@@ -48,7 +48,6 @@ def bench(
     from standout.bench.case import BenchCase, twin_file
     from standout.bench.growth import chart, exponents, linear
     from standout.bench.growth import measure as measure_growth
-    from standout.bench.whole import default_audit
     from standout.errors import ParameterError
 
     if not 0 < size <= 1:
@@ -73,7 +72,7 @@ def bench(
         lines += measure.kernels(case)
     if audit:
         with busy("a whole audit …"):
-            lines.append(default_audit(case))
+            lines.append(measure.default_audit(case))
     if peers:
         with busy("the others …"):
             lines += measure.others(case, min(40, targets))

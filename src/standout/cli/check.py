@@ -113,7 +113,7 @@ def check(
     keywords = reading.keywords
     source, published = read_both(path, release, defense, quiet, keywords)
     with waiting(quiet) as progress:
-        from standout.gate.check import check as run
+        from standout.gate.verdict import check as run
 
         verdict = run(
             source,

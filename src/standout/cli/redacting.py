@@ -23,11 +23,11 @@ Redact = Annotated[
 
 def refuse_labels(outputs: dict[str, str], *datasets: Dataset | None) -> None:
     """Stop before anything is written if an output holds a label; otherwise print how many were searched for."""
-    from standout.gate.redact import find_labels_in
+    from standout.gate.formats import find_labels_in
 
-    leaks = find_labels_in(outputs, *(data for data in datasets if data is not None))
-    if not leaks.clean:
+    clean, why = find_labels_in(outputs, *(data for data in datasets if data is not None))
+    if not clean:
         raise InputError(
-            f"--redact: {leaks.words()}; nothing was written. Does a title, a file name or a name in a policy equal a label?"
+            f"--redact: {why}; nothing was written. Does a title, a file name or a name in a policy equal a label?"
         )
-    print(f"standout: {leaks.words()}", file=sys.stderr)
+    print(f"standout: {why}", file=sys.stderr)

@@ -18,9 +18,21 @@ ROW = "columns"
 def provenance_of(data: Catalog) -> dict[str, Any]:
     """The columns of the released data and the hash of all that it holds, as plain data for the provenance."""
     whole = whole_of(data)
-    columns = _with_named_items(column_list(whole), data)
+    columns = column_list(whole)
+    # a phone number that was called does not name the person of the record
+    if (kind := kind_of_labels(data.item_labels)) == "e-mail address":
+        items = [row for row in columns if row["why"].startswith("item:")]
+        if not items:
+            items = [_column("items", "measured", "item: labels of items")]
+            columns += items
+        for row in items:
+            row["identifier"] = kind
     made: dict[str, Any] = {"columns": columns, "whole_covers": whole.covers}
     return {**made, "whole_sha256": whole.sha256} if whole.sha256 is not None else made
+
+
+def _column(name: str, status: str, why: str, identifier: str | None = None) -> dict[str, Any]:
+    return {"name": name, "status": status, "why": why, "identifier": identifier}
 
 
 def column_list(whole: Whole) -> list[dict[str, Any]]:
@@ -28,49 +40,22 @@ def column_list(whole: Whole) -> list[dict[str, Any]]:
 
     The columns of items of a wide matrix are one row: their names are labels of items.
     """
-    items = [use for use in whole.columns if use.role == "item"]
+    n_items = sum(use.role == "item" for use in whole.columns)
     rows = []
     for use in whole.columns:
-        if len(items) > 1 and use.role == "item":
-            continue
-        status = (
-            "measured"
-            if use.role in MEASURED
-            else "harmless"
-            if use.role == "harmless"
-            else "not measured"
-        )
-        why = f"{use.role}: {use.reason}" if status == "measured" else use.reason
-        # an item may be a telephone number that was called; it does not name the person of the
-        # record
-        who = use.identifier if status == "not measured" or use.role == "record" else None
-        rows.append({"name": use.name, "status": status, "why": why, "identifier": who})
-    if len(items) > 1:
-        why = "item: columns of a wide matrix"
-        rows.append(
-            {
-                "name": f"{len(items):,} columns",
-                "status": "measured",
-                "why": why,
-                "identifier": None,
-            }
-        )
+        if use.role in MEASURED:
+            # an item may be a telephone number that was called; it does not name the person of the
+            # record
+            who = use.identifier if use.role == "record" else None
+            if use.role != "item" or n_items == 1:
+                rows.append(_column(use.name, "measured", f"{use.role}: {use.reason}", who))
+        else:
+            status = "harmless" if use.role == "harmless" else "not measured"
+            who = use.identifier if status == "not measured" else None
+            rows.append(_column(use.name, status, use.reason, who))
+    if n_items > 1:
+        rows.append(_column(f"{n_items:,} columns", "measured", "item: columns of a wide matrix"))
     return rows
-
-
-def _with_named_items(columns: list[dict[str, Any]], data: Catalog) -> list[dict[str, Any]]:
-    """The columns, with a direct identifier where a label of an item holds an e-mail address."""
-    # a phone number that was called does not name the person of the record
-    if (kind := kind_of_labels(data.item_labels)) != "e-mail address":
-        return columns
-    named = {"identifier": kind}
-    items = [c for c in columns if c["why"].startswith("item:")]
-    if not items:
-        return [
-            *columns,
-            {"name": "items", "status": "measured", "why": "item: labels of items", **named},
-        ]
-    return [{**c, **named} if c in items else c for c in columns]
 
 
 def dropped_rows(data: Catalog) -> tuple[str, str] | None:
@@ -98,21 +83,25 @@ def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[s
     """
     if not columns:
         return None
-    direct = [c for c in columns if c["identifier"]]
-    if direct:
-        said = ", ".join(f"{listed([c['name']])} ({c['identifier']})" for c in direct[:10])
-        return "fail", f"direct identifiers of people: {said}; remove these columns"
-    open_ = [
-        c["name"]
-        for c in columns
-        if c["status"] == "not measured" and c["name"] not in policy.unmeasured_columns
-    ]
-    if open_:
+    if direct := [c for c in columns if c["identifier"]]:
+        named = ", ".join(f"{listed([c['name']])} ({c['identifier']})" for c in direct[:10])
+        return "fail", f"direct identifiers of people: {named}; remove these columns"
+    accepted = policy.unmeasured_columns
+    by_status: dict[str, list[str]] = {"measured": [], "harmless": [], "not measured": []}
+    for column in columns:
+        by_status[column["status"]].append(column["name"])
+    measured, harmless, unmeasured = by_status.values()
+    if missing := [name for name in unmeasured if name not in accepted]:
         return "unclear", (
-            f"not measured: {listed(open_)}; remove these columns, or accept them with a reason under [unmeasured_columns] "
+            f"not measured: {listed(missing)}; remove these columns, or accept them with a reason under [unmeasured_columns] "
             "in the policy"
         )
-    return "pass", " ".join(_parts(columns, policy))
+    parts = [f"measured: {listed(measured)}."]
+    if harmless:
+        parts.append(f"Harmless: {listed(harmless)}.")
+    for name in unmeasured:
+        parts.append(f"Not measured, accepted by the policy: {listed([name])} ({accepted[name]}).")
+    return "pass", " ".join(parts)
 
 
 def column_lines(columns: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -122,18 +111,6 @@ def column_lines(columns: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _parts(columns: Sequence[Mapping[str, Any]], policy: Policy) -> Iterator[str]:
-    by = {
-        s: [c["name"] for c in columns if c["status"] == s]
-        for s in ("measured", "harmless", "not measured")
-    }
-    yield f"measured: {listed(by['measured'])}."
-    if by["harmless"]:
-        yield f"Harmless: {listed(by['harmless'])}."
-    for name in by["not measured"]:
-        yield f"Not measured, accepted by the policy: {listed([name])} ({policy.unmeasured_columns[name]})."
-
-
 def verify_rows(
     content: Mapping[str, Any], data: Catalog, policy: Policy
 ) -> Iterator[dict[str, str]]:
@@ -141,21 +118,19 @@ def verify_rows(
     made, whole = content["provenance"], whole_of(data)
     if (judged := requirement(column_list(whole), policy)) is not None:
         yield {"check": ROW, "verdict": judged[0], "why": judged[1]}
-    said = made.get("whole_sha256")
-    if said is None and whole.sha256 is None:
+    stated = made.get("whole_sha256")
+    if stated is None and whole.sha256 is None:
         return
-    if said is None:
-        verdict, why = (
-            "unclear",
-            "the evidence does not state its hash, so columns that nobody measured may have changed",
+    if stated is None:
+        why = (
+            "the evidence does not state its hash, so columns that nobody measured may have changed"
         )
     elif whole.sha256 is None:
-        verdict, why = "unclear", f"the evidence is about a file, and {whole.covers}"
-    elif whole.sha256 == said:
-        verdict, why = "pass", f"the same: {whole.covers}"
+        why = f"the evidence is about a file, and {whole.covers}"
+    elif whole.sha256 == stated:
+        why = f"the same: {whole.covers}"
     else:
-        verdict, why = (
-            "fail",
-            "it differs from the one that was checked, also where nothing was measured",
-        )
+        why = "it differs from the one that was checked, also where nothing was measured"
+    both = stated is not None and whole.sha256 is not None
+    verdict = ("pass" if whole.sha256 == stated else "fail") if both else "unclear"
     yield {"check": "whole file", "verdict": verdict, "why": why}

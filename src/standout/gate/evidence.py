@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ SCHEMA = "standout-evidence"
 VERSION = 2
 """Version 1 did not state the counts at each look, so that its verdict cannot be derived from them."""
 MOST_BYTES = 2**26
+TOLERANCE = 1e-9
+"""Relative difference of two p-values or bounds that another machine may cause."""
 
 
 def evidence_of(verdict: GateVerdict) -> dict[str, Any]:
@@ -30,7 +34,7 @@ def evidence_of(verdict: GateVerdict) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "schema_version": VERSION,
-        "findings_sha256": _hash({name: content[name] for name in ("table", "tests", "cells")}),
+        "findings_sha256": _hash_of_counts(content),
         **{name: content[name] for name in PARTS},
     }
 
@@ -60,57 +64,53 @@ def evidence_text(verdict: GateVerdict, key: str | Path | None = None) -> str:
 
 
 def load_evidence(path: str | Path) -> dict[str, Any]:
-    """Read evidence and check its structure and its own hashes; nothing is run."""
+    """Read evidence and check its structure; nothing is run."""
+    name = repr(str(path))
     try:
         with check_regular(path).open("rb") as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
-            raise InputError(f"{str(path)!r} is larger than {MOST_BYTES:,} bytes: is it evidence?")
+            raise InputError(f"{name} is larger than {MOST_BYTES:,} bytes: is it evidence?")
         content = strict_json(text.decode("utf-8"))
     except OSError as error:
-        raise InputError(f"cannot read evidence {str(path)!r}: {error.strerror}") from None
+        raise InputError(f"cannot read evidence {name}: {error.strerror}") from None
     except (ValueError, RecursionError):
-        raise InputError(f"{str(path)!r} is not evidence: not JSON") from None
-    if (
-        not isinstance(content, dict)
-        or content.get("schema") != SCHEMA
-        or content.get("schema_version") != VERSION
-    ):
+        raise InputError(f"{name} is not evidence: not JSON") from None
+    kind = (
+        (content.get("schema"), content.get("schema_version")) if isinstance(content, dict) else ()
+    )
+    if kind != (SCHEMA, VERSION):
         raise InputError(
-            f"{str(path)!r} is not evidence of version {VERSION}; make it with `standout check --evidence`"
+            f"{name} is not evidence of version {VERSION}; make it with `standout check --evidence`"
         )
+    made: dict[str, Any] = content
+    if wrong := _damage(made):
+        raise InputError(f"{name} is damaged: {wrong}; make it again with `standout check`")
+    return made
+
+
+def _damage(content: Mapping[str, Any]) -> str:
+    """What is wrong with evidence whose values are of a wrong type; nothing if they fit."""
+    schema = json.loads(Path(__file__).with_name("evidence.schema.json").read_text("utf-8"))
+    if (place := misfit(content, schema, {}, "evidence")) is not None:
+        return f"it does not fit the format at {place[:100]}"
     try:
-        if (place := misfit(content, schema(), {}, "evidence")) is not None:
-            raise InputError(f"it does not fit the format at {place[:100]}")
-        _check_created(content)
-    except StandoutError as error:
-        raise InputError(
-            f"{str(path)!r} is damaged: {str(error)[:300]}; make it again with `standout check`"
-        ) from None
+        zone = datetime.fromisoformat(content["provenance"]["created"]).tzinfo
+    except ValueError:
+        zone = None
+    if zone is None:
+        return "'created' is not a time with a time zone"
     try:
         Policy.from_dict(content["policy"])
     except StandoutError:  # not quoted: nobody knows what the unknown text in it is
-        raise InputError(
-            f"{str(path)!r} is damaged: its policy is not one; make it again with `standout check`"
-        ) from None
-    return content
+        return "its policy is not one"
+    return ""
 
 
-def schema() -> dict[str, Any]:
-    """JSON Schema of the evidence."""
-    loaded: dict[str, Any] = json.loads(
-        Path(__file__).with_name("evidence.schema.json").read_text(encoding="utf-8")
-    )
-    return loaded
-
-
-def intact(content: Mapping[str, Any]) -> list[str]:
+def contradictions(content: Mapping[str, Any]) -> list[str]:
     """What the evidence contradicts in itself: hashes that do not fit. Empty if it is consistent."""
     wrong = []
-    if (
-        _hash({name: content[name] for name in ("table", "tests", "cells")})
-        != content["findings_sha256"]
-    ):
+    if _hash_of_counts(content) != content["findings_sha256"]:
         wrong.append("the counts were changed after the check (findings_sha256)")
     if Policy.from_dict(content["policy"]).sha256 != content["provenance"]["policy_sha256"]:
         wrong.append("the policy was changed after the check (policy_sha256)")
@@ -121,6 +121,26 @@ def age_in_days(content: Mapping[str, Any], now: datetime | None = None) -> floa
     """Days since the evidence was made; negative if it claims to come from the future."""
     made = datetime.fromisoformat(content["provenance"]["created"])
     return ((now or datetime.now(UTC)) - made).total_seconds() / 86_400
+
+
+def plain(x: Any) -> Any:
+    """As in a JSON file: a tuple is a list."""
+    return json.loads(json.dumps(x))
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two plain values are equal, numbers with a fraction up to rounding errors.
+
+    >>> alike({"a": [1, 0.1 + 0.2]}, {"a": [1, 0.3]}), alike([1], [True]), alike(1, 2), alike(0.0, 1e-12)
+    (True, False, False, False)
+    """
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=TOLERANCE)
+    return type(a) is type(b) and bool(a == b)
 
 
 def check_signature(content: Mapping[str, Any], key: str | Path) -> bool:
@@ -136,31 +156,29 @@ def check_signature(content: Mapping[str, Any], key: str | Path) -> bool:
     signature = content.get("signature")
     if signature is None:
         return False
-    crypto = _cryptography()
-    public = _load(key, crypto.load_pem_public_key, crypto.Ed25519PublicKey, "public")
+    exceptions, serialization, ed25519 = _cryptography()
+    public = _load(key, serialization.load_pem_public_key, ed25519.Ed25519PublicKey, "public")
     try:
         public.verify(base64.b64decode(signature["value"], validate=True), _signed(content))
-    except (crypto.InvalidSignature, ValueError, KeyError, TypeError):
+    except (exceptions.InvalidSignature, ValueError, KeyError, TypeError):
         return False
     return True
 
 
 def check_private_key(key: str | Path) -> Any:
     """The private key of a file; refused before a long check begins if it cannot be used."""
-    crypto = _cryptography()
-    return _load(
-        key, lambda pem: crypto.load_pem_private_key(pem, None), crypto.Ed25519PrivateKey, "private"
-    )
+    _, serialization, ed25519 = _cryptography()
+    read = partial(serialization.load_pem_private_key, password=None)
+    return _load(key, read, ed25519.Ed25519PrivateKey, "private")
 
 
 def _signature(content: Mapping[str, Any], key: str | Path) -> dict[str, str]:
-    crypto = _cryptography()
     private = check_private_key(key)
-    public = private.public_key().public_bytes(crypto.Encoding.Raw, crypto.PublicFormat.Raw)
+    public, value = private.public_key().public_bytes_raw(), private.sign(_signed(content))
     return {
         "algorithm": "Ed25519",
         "public_key": base64.b64encode(public).decode(),
-        "value": base64.b64encode(private.sign(_signed(content))).decode(),
+        "value": base64.b64encode(value).decode(),
     }
 
 
@@ -169,13 +187,13 @@ def _signed(content: Mapping[str, Any]) -> bytes:
     return canonical({name: x for name, x in content.items() if name != "signature"})
 
 
-def _load(path: str | Path, read: Any, kind: Any, name: str) -> Any:
+def _load(path: str | Path, read: Callable[[bytes], Any], kind: type, name: str) -> Any:
     """A key from a PEM file. The content of the file is in no message."""
     try:
         key = read(Path(path).read_bytes())
     except OSError as error:
         raise InputError(f"cannot read the {name} key {str(path)!r}: {error.strerror}") from None
-    except (ValueError, TypeError, _cryptography().UnsupportedAlgorithm):
+    except (ValueError, TypeError, _cryptography()[0].UnsupportedAlgorithm):
         raise InputError(f"{str(path)!r} is not a {name} key in PEM without a password") from None
     if not isinstance(key, kind):
         raise InputError(
@@ -184,38 +202,19 @@ def _load(path: str | Path, read: Any, kind: Any, name: str) -> Any:
     return key
 
 
-def _cryptography() -> Any:
-    """The parts of `cryptography` that are used, imported when they are needed."""
+def _cryptography() -> tuple[Any, Any, Any]:
+    """The modules of `cryptography` that are used, imported when they are needed."""
     try:
-        from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+        from cryptography import exceptions
         from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-            Ed25519PrivateKey,
-            Ed25519PublicKey,
-        )
+        from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
         raise ParameterError(
             "signatures need the package cryptography: pip install 'standout[sign]'"
         ) from None
-    from types import SimpleNamespace
-
-    names = ("Encoding", "PublicFormat", "load_pem_private_key", "load_pem_public_key")
-    return SimpleNamespace(
-        InvalidSignature=InvalidSignature,
-        UnsupportedAlgorithm=UnsupportedAlgorithm,
-        Ed25519PrivateKey=Ed25519PrivateKey,
-        Ed25519PublicKey=Ed25519PublicKey,
-        **{name: getattr(serialization, name) for name in names},
-    )
+    return exceptions, serialization, ed25519
 
 
-def _hash(content: Any) -> str:
-    return sha256(canonical(content)).hexdigest()
-
-
-def _check_created(content: Mapping[str, Any]) -> None:
-    try:
-        if datetime.fromisoformat(content["provenance"]["created"]).tzinfo is None:
-            raise ValueError
-    except ValueError:
-        raise InputError("'created' is not a time with a time zone") from None
+def _hash_of_counts(content: Mapping[str, Any]) -> str:
+    counts = {name: content[name] for name in ("table", "tests", "cells")}
+    return sha256(canonical(counts)).hexdigest()

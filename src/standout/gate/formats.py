@@ -1,19 +1,26 @@
-"""The verdict in the formats of build servers: JUnit XML, SARIF 2.1.0, GitHub annotations."""
+"""The texts that leave a check: JUnit XML, SARIF 2.1.0, GitHub annotations, and a search of all texts for labels."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
+from standout.data.dataset import Dataset
 from standout.gate.columns import column_lines
+from standout.gate.measure import percent
 from standout.gate.verdict import GateVerdict
-from standout.gate.words import percent
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"fail": "error", "unclear": "warning", "pass": "none"}
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+SHORTEST = 4
+"""Labels with fewer characters are not searched for: they occur by chance."""
+MOST_WORDS = 8
+_WORD = re.compile(r"\w+")
 
 
 def junit(verdict: GateVerdict) -> str:
@@ -23,7 +30,9 @@ def junit(verdict: GateVerdict) -> str:
     as success.
     """
     n = {word: sum(row["verdict"] == word for row in verdict.table) for word in ("fail", "unclear")}
-    suite = ElementTree.Element(
+    root = ElementTree.Element("testsuites", name="standout")
+    suite = ElementTree.SubElement(
+        root,
         "testsuite",
         name="standout check",
         tests=str(len(verdict.table)),
@@ -45,14 +54,9 @@ def junit(verdict: GateVerdict) -> str:
         ElementTree.SubElement(suite, "system-out").text = _xml(
             "\n".join(line for note in notes for line in note)
         )
-    root = ElementTree.Element("testsuites", name="standout")
-    root.append(suite)
     ElementTree.indent(root, " ")
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        + ElementTree.tostring(root, encoding="unicode")
-        + "\n"
-    )
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def sarif(verdict: GateVerdict, data: str = "data") -> str:
@@ -83,7 +87,7 @@ def sarif(verdict: GateVerdict, data: str = "data") -> str:
             # SARIF: a level other than "none" is only for results of kind "fail"
             "level": "error" if row["verdict"] == "fail" else "none",
             "message": {"text": f"{row['limit']}: {row['why']}"},
-            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(data)}}}],
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": quote(data)}}}],
             "properties": {"verdict": row["verdict"], "details": details(row)},
         }
         for k, (rule, row) in enumerate(zip(rules, verdict.table, strict=True))
@@ -171,12 +175,6 @@ def _slug(text: str) -> str:
     return re.sub(r"\W+", "-", text.lower()).strip("-") or "limit"
 
 
-def _uri(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name)
-
-
 def _xml(text: str) -> str:
     """Text without the characters that XML does not allow."""
     return _NOT_XML.sub("\ufffd", text)
@@ -188,3 +186,51 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def find_labels_in(outputs: Mapping[str, str], *datasets: Dataset) -> tuple[bool, str]:
+    """Whether no label of a record or item occurs in the texts, and a sentence about it that holds no label.
+
+    Plain numbers and labels of fewer than 4 characters are left out: they occur in any table. So
+    are items whose label is one plain word in lower case, which a sentence may use.
+
+    Parameters
+    ----------
+    outputs
+        Texts by name.
+    datasets
+        The data whose labels must not occur.
+    """
+    searched: set[tuple[str, ...]] = set()
+    n_labels = 0
+    for dataset in datasets:
+        for labels, is_person in ((dataset.record_labels, True), (dataset.item_labels, False)):
+            n_labels += labels.size
+            searched.update(_searchable(labels.tolist(), is_person))
+    found = {name: _count(text, searched) for name, text in outputs.items()}
+    if any(found.values()):
+        where = ", ".join(f"{name} ({n})" for name, n in found.items() if n)
+        return False, f"labels of the data were found in {where}"
+    of = f"{len(searched):,} of {n_labels:,} labels were searched for"
+    return True, (
+        f"no label of the data in {len(found)} outputs ({of}; the others are short or plain numbers)"
+    )
+
+
+def _searchable(labels: list[object], is_person: bool) -> Iterator[tuple[str, ...]]:
+    """Words of each label that does not occur by chance."""
+    for text in map(str, labels):
+        words = tuple(_WORD.findall(text))
+        plain = text.isalpha() and text.islower() and not is_person
+        number = all(word.isdecimal() for word in words)
+        if len(text) >= SHORTEST and 0 < len(words) <= MOST_WORDS and not number and not plain:
+            yield words
+
+
+def _count(text: str, searched: set[tuple[str, ...]]) -> int:
+    """Number of different labels in a text."""
+    words = _WORD.findall(text)
+    found: set[tuple[str, ...]] = set()
+    for n in range(1, MOST_WORDS + 1):
+        found |= searched.intersection(zip(*(words[k:] for k in range(n)), strict=False))
+    return len(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from standout.data.catalog import Catalog
 
 SMALLEST_SHARE = 0.02
 """Smallest share of the eligible people that is a group of its own. The verdict says nothing about smaller groups."""
-CUTS = (0.02, 0.05, 0.25, 0.5, 0.75, 0.95, 0.98)
-"""Shares of people below which groups by length end: the shortest and the longest records are tested alone."""
+CUTS, LATE_CUTS = (0.02, 0.05, 0.25, 0.5), (0.75, 0.95, 0.98)
+"""Shares of people at which groups by length end: the shortest and the longest records are tested alone."""
 RARE = (0.02, 0.1, 0.5)
 """Shares of people with rare items at which groups by rarity end."""
 CROWD = 0.25
@@ -62,15 +63,15 @@ class Group:
         'records with fewer than 2 items held by at most 5 people'
         """
         if self.by == "length":
-            if self.low is None or self.high is None:
-                ends = [f"at least {self.low}"] * (self.low is not None) + [
-                    f"at most {self.high}"
-                ] * (self.high is not None)
-                return f"records of {ends[0]} items" if ends else "all records"
-            return f"records of {self.low} to {self.high} items"
+            if self.low is None and self.high is None:
+                return "all records"
+            if self.high is None:
+                return f"records of at least {self.low} items"
+            least = "at most" if self.low is None else f"{self.low} to"
+            return f"records of {least} {self.high} items"
         if self.high is None:
             return f"records with fewer than {self.items} items held by at most {self.low} people"
-        few = f", but not by at most {self.low}" if self.low is not None else ""
+        few = "" if self.low is None else f", but not by at most {self.low}"
         return f"records with at least {self.items} items held by at most {self.high} people{few}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,25 +141,21 @@ def cut_counts(counts: Array) -> list[int]:
     >>> cut_counts(np.bincount(np.arange(1, 101)))
     [2, 5, 25, 50, 75, 95, 98, 100]
     """
-    total, there = int(counts.sum()), np.flatnonzero(counts)
+    total, lengths = int(counts.sum()), np.flatnonzero(counts).tolist()
     ends: list[int] = []
     done, begin = 0, 0
-    for k, length in enumerate(there[:-1].tolist()):
-        here, following = int(counts[length]), int(counts[there[k + 1]])
+    for length, longer in pairwise(lengths):
+        here, following = int(counts[length]), int(counts[longer])
         done += here
-        if done - begin < SMALLEST_SHARE * total or total - done < SMALLEST_SHARE * total:
+        if min(done - begin, total - done) < SMALLEST_SHARE * total:
             continue
         crowd = max(here, following) >= CROWD * total
-        below = any(begin < share * total <= done for share in CUTS if share <= 0.5)
-        above = any(
-            begin < share * total and done <= share * total < done + following
-            for share in CUTS
-            if share > 0.5
-        )
-        if crowd or below or above:
+        reached = any(begin < share * total <= done for share in CUTS)
+        next_passes = any(done <= share * total < done + following for share in LATE_CUTS)
+        if crowd or reached or next_passes:
             ends.append(length)
             begin = done
-    return [*ends, *there[-1:].tolist()]
+    return [*ends, *lengths[-1:]]
 
 
 def _by_rarity(source: Catalog, items: int, fewest: int) -> Iterator[Group]:

@@ -1,10 +1,11 @@
-"""Attack targets in batches, and keep what the limits are about: one yes or no per target."""
+"""Attack targets in batches, and test each rate against its limit after every batch."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from standout.adversary.adversary import Adversary
@@ -18,10 +19,27 @@ from standout.audit.audit import Audit
 from standout.audit.measures import is_sure
 from standout.experiment.attackers import Attacker
 from standout.experiment.outcomes import Outcomes
+from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
+from standout.formulas.rates import at_least, at_most
 from standout.gate.groups import Group
+from standout.gate.policy import Limit
 
 Counts = dict[str, Any]
 """Sums over the targets of one adversary and attack, by name."""
+
+
+def percent(x: float, toward: int = 0) -> str:
+    """Write a share with three digits; `toward` +1 rounds up, -1 down, so that a bound is never shown too narrow.
+
+    >>> percent(0.09), percent(0.0899996, 1), percent(0.12345, -1), percent(1.0), percent(0.0)
+    ('9%', '9%', '12.3%', '100%', '0%')
+    """
+    if x <= 0:
+        return "0%"
+    step = 10.0 ** (math.floor(math.log10(100 * x)) - 2)
+    units = 100 * x / step
+    whole = math.ceil(units - 1e-9) if toward > 0 else math.floor(units + 1e-9)
+    return f"{(whole if toward else round(units)) * step:.12g}%"
 
 
 def counts_of(outcomes: Outcomes) -> Counts:
@@ -38,23 +56,22 @@ def counts_of(outcomes: Outcomes) -> Counts:
     }
 
 
-def tested(counts: Mapping[str, Any], measure: str) -> tuple[int, int]:
+def trials_and_hits(counts: Mapping[str, Any], measure: str) -> tuple[int, int]:
     """Number of trials and of hits that a measure is about.
 
     Who is unique is named by the attack `Unique`, and nobody else is.
 
-    >>> tested({"n_targets": 9, "found": 4, "matched_right": 3, "matched_wrong": 1}, "false-discovery")
+    >>> trials_and_hits({"n_targets": 9, "found": 4, "matched_right": 3, "matched_wrong": 1}, "false-discovery")
     (4, 1)
     """
     if measure == "false-discovery":
         return counts["matched_right"] + counts["matched_wrong"], counts["matched_wrong"]
-    if measure == "unique":
-        return counts["n_targets"], counts["matched_right"]
-    return counts["n_targets"], counts[measure.replace("-", "_")]
+    name = "matched_right" if measure == "unique" else measure.replace("-", "_")
+    return counts["n_targets"], counts[name]
 
 
 @dataclass(eq=False, repr=False)
-class Progress:
+class Measurement:
     """One adversary: the targets in the order of drawing, and what each attack did to those attacked so far."""
 
     who: Adversary
@@ -90,7 +107,7 @@ class Progress:
 
 def prepare(
     job: Audit, who: Adversary, group: Group | None = None, most: int | None = None
-) -> Progress:
+) -> Measurement:
     """Eligible records of an adversary, and the targets among them.
 
     Parameters
@@ -104,51 +121,183 @@ def prepare(
     most
         Number of targets, if not the job's.
     """
-    seen = seen_through(job.source, who)
-    rules = conditions(who.without_view, seen) + (() if group is None else group.conditions(seen))
+    source, seen = job.source, seen_through(job.source, who)
+    rules = conditions(who.without_view, seen) + (group.conditions(seen) if group else ())
     # in the order of drawing: the first n are the targets of an audit with n targets
-    n_eligible, targets = draw_records(seen, rules, job.targets if most is None else most, job.seed)
-    return Progress(
-        who,
-        who.words(job.source),
-        n_eligible,
-        n_eligible / job.source.n_records,
-        targets,
-        group,
-        why_not_unique(who, job.release),
-    )
+    n_eligible, targets = draw_records(seen, rules, most or job.targets, job.seed)
+    share = n_eligible / source.n_records
+    unique = why_not_unique(who, job.release)
+    return Measurement(who, who.words(source), n_eligible, share, targets, group, unique)
 
 
 def attack_batch(
     job: Audit,
-    sofar: Progress,
-    attacks: dict[str, Attack],
-    start: int,
+    measured: Measurement,
+    attacks: Mapping[str, Attack],
     stop: int,
     absent: bool,
     advance: Callable[[str, int], None],
 ) -> None:
-    """Attack targets `start` to `stop` of an adversary, and add the outcomes to what is there.
+    """Attack the targets of an adversary up to target `stop`, and add the outcomes to what is there.
 
     Parameters
     ----------
     job
         Source, release, engine and seed.
-    sofar
+    measured
         The adversary, and what was measured before.
     attacks
-        Attacks to run, by label.
-    start, stop
-        Range of targets.
+        Attacks to run, by label; all of them have attacked the same targets before.
+    stop
+        Number of targets after the batch.
     absent
         Whether to attack each target a second time with its record removed.
     advance
         Called with (what, number of queries).
     """
-    people = job.experiment.people(sofar.who, sofar.targets[start:stop])
-    wanted = [Attacker(label, one, "") for label, one in attacks.items()]
-    new = job.experiment.attack(people, wanted, absent=absent, advance=advance)
+    if not attacks:
+        return
+    start = measured.attacked(next(iter(attacks)))
+    people = job.experiment.people(measured.who, measured.targets[start:stop])
+    attackers = [Attacker(label, one, "") for label, one in attacks.items()]
+    new = job.experiment.attack(people, attackers, absent=absent, advance=advance)
     for label, outcomes in new.items():
-        before = [sofar.done[label]] if label in sofar.done else []
-        sofar.done[label] = Outcomes.concatenate([*before, outcomes])
-        sofar.sizes.setdefault(label, []).append(stop)
+        before = [measured.done[label]] if label in measured.done else []
+        measured.done[label] = Outcomes.concatenate([*before, outcomes])
+        measured.sizes.setdefault(label, []).append(stop)
+
+
+@dataclass(eq=False)
+class Question:
+    """Is one rate below its limit? Tests of the rate of one adversary, attack and group, at each look at the data."""
+
+    limit: Limit
+    measured: Measurement
+    label: str
+    alpha: float
+    n_looks: int
+    least: int
+    """Targets of the adversary below which the answer is never "met"."""
+    hidden_below: int = 0
+    """Groups with fewer targets are shown without their counts."""
+    n: int = 0
+    count: int = 0
+    below: list[float] = field(default_factory=list)
+    above: list[float] = field(default_factory=list)
+    uppers: list[float] = field(default_factory=list)
+    lowers: list[float] = field(default_factory=list)
+
+    @property
+    def scale(self) -> float:
+        """Factor from the tested rate to the rate that the limit is about."""
+        return self.measured.share if self.limit.of == "all" else 1.0
+
+    @property
+    def tested_limit(self) -> float:
+        """The limit as a limit of the rate among eligible targets."""
+        return min(1.0, self.limit.max / self.scale) if self.scale > 0 else 1.0
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the group is so small that its counts are not shown."""
+        return self.measured.group is not None and self.n < self.hidden_below
+
+    @property
+    def always_met(self) -> bool:
+        """Whether so few records are eligible that the limit holds even if all of them are found."""
+        return self.limit.of == "all" and self.scale <= self.limit.max
+
+    @cached_property
+    def shares(self) -> list[float]:
+        """Share of the error that each look may use."""
+        return look_shares(self.n_looks)
+
+    def look(self) -> None:
+        """Test with the targets attacked so far."""
+        self.n, self.count = trials_and_hits(self.measured.counts(self.label), self.limit.measure)
+        confidence = 1 - self.alpha * self.shares[len(self.below)]
+        self.below.append(p_below(self.count, self.n, self.tested_limit))
+        self.above.append(p_above(self.count, self.n, self.tested_limit))
+        self.uppers.append(at_most(self.count, self.n, confidence))
+        self.lowers.append(at_least(self.count, self.n, confidence) if self.n else 0.0)
+
+    @property
+    def cannot_fail(self) -> str:
+        """Why no data could exceed the limit, or its measure is not defined; nothing if it can be judged."""
+        who, words, most = self.measured.who, self.measured.words, self.limit.max
+        if self.is_undefined:
+            what = "use a whole number of wrong facts" if who.wrong_varies else "use found"
+            return f"{words}: {self.measured.not_unique}; {what}"
+        if most >= 1:
+            return "no rate exceeds a limit of 100%, so the limit cannot fail; lower max"
+        all_wrong = who.wrong_share**who.knows if who.wrong_varies else who.most_wrong >= who.knows
+        if 1 - all_wrong <= most:
+            return f"{words}: with all facts wrong, the limit cannot fail; lower wrong"
+        n = self.measured.n_eligible
+        if n == 0 or (self.always_met and n < fewest_to_pass(most, self.alpha)):
+            few = f"{n or 'no'} record{'s hold' if n > 1 else ' holds'} enough items for this adversary"
+            return f"{few}, so the limit cannot fail; lower knows"
+        return ""
+
+    @property
+    def p_met(self) -> float:
+        """P-value of "the rate is at least the limit"; small = the limit is kept."""
+        return 0.0 if self.always_met else over_looks(self.below, self.shares)
+
+    @property
+    def p_exceeded(self) -> float:
+        """P-value of "the rate is at most the limit"; small = the limit is exceeded."""
+        return 1.0 if self.always_met else over_looks(self.above, self.shares)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was measured, or there is nothing to measure."""
+        nothing = self.always_met or self.measured.targets.size == 0 or self.is_undefined
+        return nothing or bool(self.below)
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether the measure is not defined for this adversary."""
+        return self.limit.measure == "unique" and bool(self.measured.not_unique)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the rate is shown to be below the limit."""
+        if self.cannot_fail:
+            return False
+        enough = self.measured.attacked(self.label) >= self.least
+        return self.always_met or (enough and self.p_met <= self.alpha)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more targets may change the answer."""
+        return not (self.below and self.is_met)
+
+    @property
+    def upper(self) -> float:
+        """One-sided upper bound of the rate, valid at every look."""
+        return min([1.0, *self.uppers]) * self.scale
+
+    @property
+    def lower(self) -> float:
+        """One-sided lower bound of the rate, valid at every look."""
+        return max([0.0, *self.lowers]) * self.scale
+
+    def why(self) -> str:
+        """Why the answer is not known."""
+        if self.cannot_fail:
+            return self.cannot_fail
+        if not self.below:
+            return "not measured"
+        alpha = self.alpha * self.shares[len(self.below) - 1]
+        need = fewest_to_pass(self.tested_limit, alpha)
+        if self.n < need < float("inf"):
+            return f"{self.n} targets are too few: with a limit of {percent(self.limit.max)}, at least {need} are needed"
+        if self.limit.max <= 0:
+            return "no number of targets shows that a rate is 0; use a limit above 0"
+        attacked = self.measured.attacked(self.label)
+        if attacked < self.least:
+            return f"{attacked} targets, and the policy asks for at least {self.least}"
+        if self.is_hidden:
+            return f"a group of fewer than {self.hidden_below} targets does not decide; attack more"
+        return f"between {percent(self.lower, -1)} and {percent(self.upper, 1)}: the targets do not decide; attack more"

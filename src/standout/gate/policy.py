@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,18 @@ from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
 from standout.data.whole_file import check_regular
 from standout.errors import InputError, ParameterError
 from standout.gate.fields import (
+    COUNT,
+    FLAG,
+    OPEN_SHARE,
+    REASON,
+    SHARE,
+    TEXT,
+    TEXTS,
+    Kind,
     check_keys,
-    flag,
     named,
-    reasons,
-    share,
+    read_table,
     table_of,
-    text,
-    texts,
-    whole,
 )
 
 RISK = ("unique", "found", "sure", "matched-right")
@@ -38,32 +41,36 @@ MEASURES = (*RISK, *HARM)
 
 ALIASES = {"hit": "found"}
 
-OF = ("eligible", "all")
-GROUPS = ("none", "length", "rarity", "risk")
 MOST_BYTES = 2**20
 END = "[end]"
 """Last line of a policy file: a file that was cut off, and so lacks limits, does not have it."""
 
-POLICY_KEYS = (
-    "version",
-    "name",
-    "confidence",
-    "targets",
-    "min_targets",
-    "sequential",
-    "attacks",
-    "required_attacks",
-    "adaptive",
-    "max_age_days",
-    "self_test",
-    "smallest_group",
-    "limit",
-    "adversary",
-    "near_duplicates",
-    "unmeasured_columns",
-    "end",
-)
-LIMIT_KEYS = ("name", "measure", "max", "of", "adversaries", "attacks", "by", "source")
+POLICY_KINDS: dict[str, Kind] = {
+    "attacks": TEXTS,
+    "required_attacks": TEXTS,
+    "name": TEXT,
+    "confidence": OPEN_SHARE,
+    "targets": COUNT,
+    "min_targets": COUNT,
+    "sequential": FLAG,
+    "adaptive": FLAG,
+    "max_age_days": COUNT,
+    "self_test": FLAG,
+    "smallest_group": COUNT,
+}
+LIMIT_KINDS: dict[str, Kind] = {
+    "name": TEXT,
+    "max": SHARE,
+    "measure": (*MEASURES, *ALIASES),
+    "of": ("eligible", "all"),
+    "adversaries": TEXTS,
+    "attacks": TEXTS,
+    "by": ("none", "length", "rarity", "risk"),
+    "source": TEXT,
+}
+DUPLICATE_KINDS: dict[str, Kind] = {"max": SHARE, "similarity": SHARE, "source": TEXT}
+TABLES = ("version", "limit", "adversary", "near_duplicates", "unmeasured_columns", "end")
+"""Keys of a policy that are read one by one."""
 ADVERSARY_KEYS = (
     "knows",
     "wrong",
@@ -73,9 +80,9 @@ ADVERSARY_KEYS = (
     "choose",
     "gamma",
     "length_within",
+    "within",
     "view",
 )
-DUPLICATE_KEYS = ("max", "similarity", "source")
 
 
 @dataclass(frozen=True)
@@ -95,15 +102,8 @@ class Limit:
     """"length", "rarity" or "risk" (both): the limit holds for each group of people."""
     source: str = ""
     """Where the number comes from."""
-
-
-@dataclass(frozen=True)
-class NearDuplicates:
-    """Limit on the share of records with a neighbor more similar than `similarity`: they halve every hit rate."""
-
-    max: float
     similarity: float = 0.9
-    source: str = ""
+    """Limit on near-duplicates: records with a neighbor more similar than this count. They halve every hit rate."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Policy:
     smallest_group: int = 10
     """Groups with fewer targets are shown without their counts."""
     adversaries: Mapping[str, Adversary] = field(default_factory=dict)
-    near_duplicates: NearDuplicates | None = None
+    near_duplicates: Limit | None = None
     unmeasured_columns: Mapping[str, str] = field(default_factory=dict)
     """Columns that may be released although nothing measures them, and why."""
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -193,38 +193,26 @@ class Policy:
             raise ParameterError(
                 f"policy is a {type(data).__name__}: use a dict, a Policy or the path of a TOML file"
             )
-        check_keys(data, POLICY_KEYS, "")
-        if "end" in data and table_of(data["end"], "end"):
+        check_keys(data, (*POLICY_KINDS, *TABLES), "")
+        if end := table_of(data.get("end", {}), "end"):
             raise ParameterError(
-                f"policy: {named(next(iter(data['end'])), 'end')}: {END} is the last line of a policy"
+                f"policy: {named(next(iter(end)), 'end')}: {END} is the last line of a policy"
             )
-        version = whole(data, "version", "", 1)
+        version = read_table(data, {"version": COUNT}).get("version", 1)
         if version != 1:
             raise ParameterError(f"policy: 'version' is {version}: this program reads version 1")
-        adversaries = {
-            name: _adversary(name, x)
-            for name, x in table_of(data.get("adversary", {}), "adversary").items()
-        }
-        attacks = _attack_names(texts(data, "attacks", "", ATTACKS), "attacks")
-        required = _attack_names(texts(data, "required_attacks", "", ()), "required_attacks")
         made = cls(
-            limits=_limits(data.get("limit", ()), adversaries, (*attacks, *required)),
-            name=text(data, "name", "", ""),
-            confidence=share(data, "confidence", "", 0.95, open_ends=True),
-            targets=_targets(data),
-            min_targets=whole(data, "min_targets", "", 1) or 1,
-            sequential=flag(data, "sequential", "", True),
-            attacks=attacks,
-            required_attacks=required,
-            adaptive=flag(data, "adaptive", "", True),
-            max_age_days=whole(data, "max_age_days", "", None),
-            self_test=flag(data, "self_test", "", True),
-            smallest_group=whole(data, "smallest_group", "", 10) or 10,
-            adversaries=adversaries,
+            limits=(),
+            adversaries={
+                name: _adversary(name, x)
+                for name, x in table_of(data.get("adversary", {}), "adversary").items()
+            },
             near_duplicates=_near_duplicates(data.get("near_duplicates")),
-            unmeasured_columns=reasons(data, "unmeasured_columns"),
+            unmeasured_columns=_reasons(data.get("unmeasured_columns", {})),
             given=_plain({key: x for key, x in data.items() if key != "end"}),
+            **_settings(data),
         )
+        made = replace(made, limits=_limits(data.get("limit", ()), made))
         if not made.all_attacks:
             raise ParameterError("policy: 'attacks' is empty: name at least one attack")
         if made.targets is not None and made.min_targets > made.targets:
@@ -244,14 +232,25 @@ def last_line(text: str) -> str:
     return next((line for line in lines if line), "")
 
 
-def _limits(
-    given: Any, adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]
-) -> tuple[Limit, ...]:
+def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a policy that are not tables."""
+    every = data.get("targets") == "all"
+    made = read_table({**data, "targets": 1} if every else data, POLICY_KINDS)
+    for key in ("attacks", "required_attacks"):
+        for name in made.get(key, ()):
+            try:
+                attack(name)
+            except ParameterError as error:
+                raise ParameterError(f"policy: {key!r}: {error}") from None
+    return {**made, "targets": None} if every else made
+
+
+def _limits(given: Any, policy: Policy) -> tuple[Limit, ...]:
     if not isinstance(given, list | tuple):
         raise ParameterError(
             "policy: 'limit' is a table: write [[limit]] with two brackets, once per limit"
         )
-    made = [_limit(k + 1, table_of(x, "limit"), adversaries, attacks) for k, x in enumerate(given)]
+    made = [_limit(k, table_of(x, "limit"), policy) for k, x in enumerate(given, 1)]
     if not made:
         raise ParameterError(
             "policy: no [[limit]]: a policy without limits would let every release pass"
@@ -262,45 +261,57 @@ def _limits(
     return tuple(made)
 
 
-def _limit(
-    k: int, x: Mapping[str, Any], adversaries: Mapping[str, Adversary], attacks: tuple[str, ...]
-) -> Limit:
+def _limit(k: int, x: Mapping[str, Any], policy: Policy) -> Limit:
     where = f"limit {k}"
-    check_keys(x, LIMIT_KEYS, where)
-    word = text(x, "measure", where, "found", (*MEASURES, *ALIASES))
-    made = Limit(
-        name=text(x, "name", where, f"limit {k}"),
-        max=share(x, "max", where),
-        measure=ALIASES.get(word, word),
-        of=text(x, "of", where, "eligible", OF),
-        adversaries=_scope(x, where, adversaries),
-        attacks=texts(x, "attacks", where, ()) if "attacks" in x else None,
-        by=text(x, "by", where, "none", GROUPS),
-        source=text(x, "source", where, ""),
-    )
-    if made.attacks is not None and (
-        odd := [a for a in made.attacks if a not in attacks] or not made.attacks
-    ):
-        said = repr(odd[0]) if isinstance(odd, list) else "nothing"
-        raise ParameterError(
-            f"policy: {named('attacks', where)} names {said}: use some of the policy's attacks, {', '.join(attacks)}"
-        )
-    if made.of == "all" and (made.measure not in RISK or made.by != "none"):
-        raise ParameterError(
-            f"policy: {named('of', where)} is 'all': a rate of all records exists only for {', '.join(RISK)}, and for "
-            'all targets together; use of = "eligible"'
-        )
-    if made.measure == "unique" and made.attacks is not None:
-        raise ParameterError(
-            f"policy: {named('attacks', where)}: who is unique does not depend on an attack; remove attacks"
-        )
-    if made.measure == "sure" and not any(
-        states_posterior(attack(a)) for a in made.attacks or attacks
-    ):
-        raise ParameterError(
-            f"policy: {named('measure', where)} is 'sure': no attack of the limit states a probability; add likelihood to attacks"
-        )
+    check_keys(x, LIMIT_KINDS, where)
+    kinds = LIMIT_KINDS
+    if isinstance(x.get("adversaries"), str):  # the name of a sweep
+        kinds = {**kinds, "adversaries": TEXT}
+    given = {"name": where, **read_table(x, kinds, where)}
+    if "measure" in given:
+        given["measure"] = ALIASES.get(given["measure"], given["measure"])
+    made = Limit(**given)
+    for key, wrong in _contradictions(made, policy):
+        raise ParameterError(f"policy: {named(key, where)}{wrong}")
     return made
+
+
+def _contradictions(limit: Limit, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Keys of a limit that do not fit the rest of the policy, each with what is wrong and what to do."""
+    who, attacks = limit.adversaries, (*policy.attacks, *policy.required_attacks)
+    if isinstance(who, str):
+        if who not in SWEEPS:
+            yield (
+                "adversaries",
+                f' is {who!r}: write "default" or "full" for a sweep, or a list of names of [adversary.NAME] tables',
+            )
+    elif not who or (unknown := [n for n in who if n not in policy.adversaries]):
+        said = f"names {unknown[0]!r}" if who else "is empty"
+        there = ", ".join(policy.adversaries) or "there is none"
+        yield "adversaries", f" {said}: use names of [adversary.NAME] tables: {there}"
+    if limit.attacks is not None:
+        odd = [a for a in limit.attacks if a not in attacks]
+        if odd or not limit.attacks:
+            said = repr(odd[0]) if odd else "nothing"
+            yield (
+                "attacks",
+                f" names {said}: use some of the policy's attacks, {', '.join(attacks)}",
+            )
+    if limit.of == "all" and (limit.measure not in RISK or limit.by != "none"):
+        yield (
+            "of",
+            f" is 'all': a rate of all records exists only for {', '.join(RISK)}, and for all targets together; "
+            'use of = "eligible"',
+        )
+    if limit.measure == "unique" and limit.attacks is not None:
+        yield "attacks", ": who is unique does not depend on an attack; remove attacks"
+    if limit.measure == "sure":
+        used = [attack(a) for a in limit.attacks or attacks]
+        if not any(map(states_posterior, used)):
+            yield (
+                "measure",
+                " is 'sure': no attack of the limit states a probability; add likelihood to attacks",
+            )
 
 
 def states_posterior(one: Attack) -> bool:
@@ -308,65 +319,35 @@ def states_posterior(one: Attack) -> bool:
     return type(one).posterior is not Attack.posterior
 
 
-def _scope(
-    x: Mapping[str, Any], where: str, adversaries: Mapping[str, Adversary]
-) -> str | tuple[str, ...]:
-    """The sweep or the names of the adversaries of a limit."""
-    if isinstance(x.get("adversaries", "default"), str):
-        word = text(x, "adversaries", where, "default")
-        if word not in SWEEPS:
-            raise ParameterError(
-                f'policy: {named("adversaries", where)} is {word!r}: write "default" or "full" for a sweep, or a list of '
-                "names of [adversary.NAME] tables"
-            )
-        return word
-    names = texts(x, "adversaries", where, ())
-    if unknown := [n for n in names if n not in adversaries] or not names:
-        said = f"names {unknown[0]!r}" if isinstance(unknown, list) else "is empty"
-        there = ", ".join(adversaries) or "there is none"
-        raise ParameterError(
-            f"policy: {named('adversaries', where)} {said}: use names of [adversary.NAME] tables: {there}"
-        )
-    return names
-
-
 def _adversary(name: str, x: Any) -> Adversary:
     """An adversary; the text "none" stands for a channel that is not known."""
     where = f"adversary.{name}"
     table = table_of(x, where)
     check_keys(table, ADVERSARY_KEYS, where)
+    given: dict[str, Any] = {
+        key: None if value == "none" else value for key, value in table.items()
+    }
     try:
-        given: dict[str, Any] = {
-            key: None if value == "none" else value for key, value in table.items()
-        }
         return Adversary(**given)
     except (ParameterError, TypeError) as error:
         raise ParameterError(f"policy: [{where}]: {error}") from None
 
 
-def _near_duplicates(x: Any) -> NearDuplicates | None:
+def _near_duplicates(x: Any) -> Limit | None:
     if x is None:
         return None
     table = table_of(x, "near_duplicates")
-    check_keys(table, DUPLICATE_KEYS, "near_duplicates")
-    return NearDuplicates(
-        share(table, "max", "near_duplicates"),
-        share(table, "similarity", "near_duplicates", 0.9),
-        text(table, "source", "near_duplicates", ""),
+    check_keys(table, DUPLICATE_KINDS, "near_duplicates")
+    made = Limit(
+        "near-duplicates", of="all", **read_table(table, DUPLICATE_KINDS, "near_duplicates")
     )
+    return replace(made, measure=f"similarity above {made.similarity:g}")
 
 
-def _attack_names(names: tuple[str, ...], key: str) -> tuple[str, ...]:
-    for name in names:
-        try:
-            attack(name)
-        except ParameterError as error:
-            raise ParameterError(f"policy: {key!r}: {error}") from None
-    return names
-
-
-def _targets(data: Mapping[str, Any]) -> int | None:
-    return None if data.get("targets") == "all" else whole(data, "targets", "", TARGETS)
+def _reasons(x: Any) -> dict[str, str]:
+    """Names of columns, each with a reason in words."""
+    given = {str(name): why for name, why in table_of(x, "unmeasured_columns").items()}
+    return read_table(given, dict.fromkeys(given, REASON), "unmeasured_columns")
 
 
 def _plain(x: Any) -> Any:

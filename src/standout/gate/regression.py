@@ -21,8 +21,7 @@ from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import ADAPTIVE, FITTED
-from standout.experiment.progress import Progress as Reporter
-from standout.experiment.progress import reporting
+from standout.experiment.progress import Progress, reporting
 from standout.experiment.subject import Data, places, source_of, target_number
 from standout.formulas.differences import newcombe, p_larger
 from standout.formulas.exact_tests import holm
@@ -31,18 +30,20 @@ from standout.formulas.rates import Rate
 if TYPE_CHECKING:
     import pandas as pd
 
+Row = Mapping[str, Any]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression:
     """Change of the hit rates from old to new, one row per adversary and attack."""
 
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Row, ...]
     paired: bool
     """Whether the same people were attacked in both."""
     alpha: float = 0.05
 
     @property
-    def rose(self) -> tuple[Mapping[str, Any], ...]:
+    def rose(self) -> tuple[Row, ...]:
         """Rows in which the risk rose, all rows considered together (Holm)."""
         return tuple(row for row in self.rows if row["p_rose_holm"] <= self.alpha)
 
@@ -69,12 +70,11 @@ class Regression:
     def __str__(self) -> str:
         if not self.rows:
             return "nothing can be compared: the two have no adversary and attack in common"
-        most = max(self.rows, key=lambda row: row["difference"])
+        most = max(self.rose or self.rows, key=lambda row: row["difference"])
         if self.rose:
-            most = max(self.rose, key=lambda row: row["difference"])
-            return f"the risk rose: {_said(most)}"
+            return f"the risk rose: {_change(most)}"
         name = "largest rise" if most["difference"] >= 0 else "smallest fall"
-        return f"the risk did not rise beyond the error; {name}: {_said(most)}"
+        return f"the risk did not rise beyond the error; {name}: {_change(most)}"
 
     def __repr__(self) -> str:
         return f"<Regression: {len(self.rows)} comparisons, risk rose in {len(self.rose)}>"
@@ -91,7 +91,7 @@ def diff(
     seed: int = 0,
     engine: str | Engine = "memory",
     confidence: float = 0.95,
-    progress: Reporter | bool | None = None,
+    progress: Progress | bool | None = None,
 ) -> Regression:
     """Compare the risk of two releases, or of two audits.
 
@@ -123,110 +123,111 @@ def diff(
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence={confidence}: use a number between 0 and 1")
     if isinstance(old, Findings) and isinstance(new, Findings):
-        rows = list(_findings_rows(old, new))
+        rows = list(_of_findings(old, new))
     elif isinstance(old, Findings) or isinstance(new, Findings):
         raise ParameterError(
             "one is an audit's findings and the other is data: compare two findings or two releases"
         )
     else:
+        what = "a comparison"
         before, after = (
-            in_memory(source_of(data, name), "a comparison")
-            for data, name in ((old, "old"), (new, "new"))
+            in_memory(source_of(x, name), what) for x, name in ((old, "old"), (new, "new"))
         )
-        truth = None if source is None else in_memory(source_of(source), "a comparison")
+        truth = None if source is None else in_memory(source_of(source), what)
         wanted = target_number(targets)
+        sources = (before, after) if truth is None else (truth, truth)
+        who = _known(default_sweep(sources[1]) if adversaries is None else adversaries, sources)
+        first, second = (
+            Audit(data, who, list(attacks), wanted, seed, engine, release=release, describe=False)
+            for data, release in zip(sources, (before, after), strict=True)
+        )
+        # of a source for both, the same records; else those with the same label
+        same = places(before, after) if truth is None else np.arange(truth.n_records)
         with reporting(progress) as report:
-            rows = list(
-                _paired_rows(
-                    before, after, truth, adversaries, attacks, wanted, seed, engine, report
-                )
-            )
+            rows = list(_of_releases(first, second, same, report))
     adjusted = holm([row["p_rose"] for row in rows])
     done = tuple({**row, "p_rose_holm": p} for row, p in zip(rows, adjusted, strict=True))
     return Regression(done, not isinstance(old, Findings), round(1 - confidence, 12))
 
 
-def _findings_rows(old: Findings, new: Findings) -> Iterator[dict[str, Any]]:
+def _row(
+    who: str, attack: str, old: Rate, new: Rate, change: Sequence[float], p_rose: float
+) -> Row:
+    """Change of one rate; `change` is the difference with the ends of its interval."""
+    difference, low, high = change
+    return {
+        "adversary": who,
+        "attack": attack,
+        "n": new.n,
+        "n_old": old.n,
+        "old": old.rate,
+        "new": new.rate,
+        "difference": difference,
+        "low": low,
+        "high": high,
+        "p_rose": p_rose,
+    }
+
+
+def _of_findings(old: Findings, new: Findings) -> Iterator[Row]:
     """Adversaries and attacks that both audits have."""
-    before = {key: one for key, _, one in _cells(old)}
-    for key, words, one in _cells(new):
-        if key not in before:
-            continue
-        first, second = before[key]["hit"], one["hit"]
-        change, low, high = newcombe(second["count"], second["n"], first["count"], first["n"])
-        yield {
-            "adversary": words,
-            "attack": one["attack"]["label"],
-            "n": second["n"],
-            "n_old": first["n"],
-            "old": first["rate"],
-            "new": second["rate"],
-            "difference": change,
-            "low": low,
-            "high": high,
-            "p_rose": p_larger(second["count"], second["n"], first["count"], first["n"]),
-        }
+    before = {key: rate for key, _, rate in _rates(old)}
+    for key, words, second in _rates(new):
+        if key in before:
+            first = before[key]
+            counts = second.count, second.n, first.count, first.n
+            yield _row(words, key[-1], first, second, newcombe(*counts), p_larger(*counts))
 
 
-def _cells(findings: Findings) -> Iterator[tuple[tuple[Any, ...], str, Mapping[str, Any]]]:
+def _rates(findings: Findings) -> Iterator[tuple[tuple[Any, ...], str, Rate]]:
+    """Hit rate of each adversary and attack: what identifies them, the adversary in words, and the rate."""
     for result in findings.results:
-        who = {k: v for k, v in result["adversary"].items() if k != "words"}
+        who = dict(result["adversary"])
+        words = who.pop("words")
         for one in result["attacks"]:
-            yield (
-                (*sorted(who.items(), key=lambda x: x[0]), one["attack"]["label"]),
-                result["adversary"]["words"],
-                one,
-            )
+            hit = Rate(**{name: one["hit"][name] for name in Rate._fields})
+            yield (*sorted(who.items()), one["attack"]["label"]), words, hit
 
 
-def _paired_rows(
-    old: Dataset,
-    new: Dataset,
-    truth: Dataset | None,
-    adversaries: Sequence[Adversary] | None,
-    attacks: Sequence[str],
-    targets: int | None,
-    seed: int,
-    engine: Any,
-    report: Reporter,
-) -> Iterator[dict[str, Any]]:
-    """Attack the same people in both releases."""
-    sources = (old, new) if truth is None else (truth, truth)
-    wanted = list(adversaries) if adversaries is not None else default_sweep(sources[1])
-    known = [who for who in wanted if _fits(who, sources[0]) and _fits(who, sources[1])]
+def _known(adversaries: Sequence[Adversary], sources: Sequence[Dataset]) -> list[Adversary]:
+    """The adversaries whose knowledge all of these data have."""
+    known = [who for who in adversaries if all(_fits(who, data) for data in sources)]
     if not known:
         raise EligibilityError(
             "no adversary fits both releases: do both have values and days? Give adversaries"
         )
-    jobs = [
-        Audit(source, known, list(attacks), targets, seed, engine, release=release, describe=False)
-        for source, release in zip(sources, (old, new), strict=True)
-    ]
-    shared = np.arange(sources[0].n_records) if truth is not None else places(old, new)
-    for k, who in enumerate(known):
-        report(who.words(sources[1]), k, len(known))
-        people = _people(who, jobs, shared, truth is None)
-        if people[0].size == 0:
+    return known
+
+
+def _fits(who: Adversary, data: Dataset) -> bool:
+    try:
+        return fitting(who, data) == who
+    except ParameterError:
+        return False
+
+
+def _of_releases(old: Audit, new: Audit, same: Array, report: Progress) -> Iterator[Row]:
+    """Attack the same people in both releases; `same`: the record in the new source of every record of the old one."""
+    for k, who in enumerate(old.adversaries):
+        words = who.words(new.source)
+        report(words, k, len(old.adversaries))
+        # index -1 (not in the new release) reads the last element, which is False
+        fits = np.zeros(new.source.n_records + 1, np.bool_)
+        fits[who.eligible(new.source)] = True
+        eligible = who.eligible(old.source)
+        people = eligible[fits[same[eligible]]]
+        if people.size == 0:
             continue
-        credits = [_credits(job, who, chosen) for job, chosen in zip(jobs, people, strict=True)]
-        for label in credits[0]:
-            yield _compared(who.words(sources[1]), label, credits[0][label], credits[1][label])
-
-
-def _people(who: Adversary, jobs: list[Audit], shared: Array, own_sources: bool) -> list[Array]:
-    """Record indices of the same people in both sources: eligible in both."""
-    old = jobs[0]
-    source = in_memory(old.source, "a comparison")
-    first = who.eligible(source)
-    if not own_sources:
-        chosen = sample_targets(source, first, old.targets, old.seed)
-        return [chosen, chosen]
-    fits = np.zeros(jobs[1].source.n_records + 1, np.bool_)
-    fits[who.eligible(jobs[1].source)] = True
-    # index -1 (not in the new release) reads the last element, which is False
-    both = first[fits[shared[first]]]
-    chosen = sample_targets(source, both, old.targets, old.seed) if both.size else both
-    return [chosen, shared[chosen]]
+        source = in_memory(old.source, "a comparison")
+        people = sample_targets(source, people, old.targets, old.seed)
+        before, after = _credits(old, who, people), _credits(new, who, same[people])
+        for label in before:
+            it = paired(after[label], before[label])
+            # the test is two-sided: half of its p-value, on the side of the change
+            p_rose = it["p_value"] / 2 if it["difference"] > 0 else 1.0
+            change = it["difference"], it["low"], it["high"]
+            rates = Rate.of(before[label]), Rate.of(after[label])
+            yield _row(words, label, *rates, change, p_rose)
 
 
 def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
@@ -238,31 +239,7 @@ def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     return {one.label_without_kind: found[one.label].credit for one in knowing}
 
 
-def _compared(words: str, label: str, before: Array, after: Array) -> dict[str, Any]:
-    it = paired(after, before)
-    # the test is two-sided: half of its p-value, on the side of the change
-    p_rose = it["p_value"] / 2 if it["difference"] > 0 else 1.0
-    return {
-        "adversary": words,
-        "attack": label,
-        "n": it["n"],
-        "n_old": it["n"],
-        "old": Rate.of(before).rate,
-        "new": Rate.of(after).rate,
-        "difference": it["difference"],
-        "low": it["low"],
-        "high": it["high"],
-        "p_rose": p_rose,
-    }
-
-
-def _fits(who: Adversary, data: Dataset) -> bool:
-    try:
-        return fitting(who, data) == who
-    except ParameterError:
-        return False
-
-
-def _said(row: Mapping[str, Any]) -> str:
+def _change(row: Row) -> str:
+    """The change in words."""
     change = f"{100 * row['difference']:+.1f} points ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
     return f"{change} for {row['adversary']}, {row['attack']}"

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 PUBLIC = (
     "EMA Policy 0070 external guidance (2018) and Health Canada PRCI guidance (2019): "
     "0.09 for public release of clinical data"
 )
 OWN = "set by the data owner; not taken from a guideline"
-
-
-class Domain(NamedTuple):
-    """What differs between the policies of two domains."""
-
-    about: str
-    limit: float
-    source: str
-    knows: int
-    value: str
-    time: str
-    """Lines of the adversary "acquaintance"."""
 
 
 WEEKS = "time_within = 14        # knows dates to within two weeks"
@@ -30,34 +16,33 @@ PRICES = 'value_within = "10%"    # knows prices roughly'
 RATINGS = "value_within = 1        # knows ratings to within one step"
 NO_VALUES = 'value_within = "none"   # knows no values'
 
-DOMAINS = {
-    "general": Domain("any sparse data about people", 0.09, PUBLIC, 4, "", ""),
-    "health": Domain("diagnoses, prescriptions, visits", 0.09, PUBLIC, 3, NO_VALUES, WEEKS),
-    "commerce": Domain("purchases and payments", 0.05, OWN, 4, PRICES, DAY),
-    "media": Domain("ratings, listening, reading, viewing", 0.05, OWN, 8, RATINGS, WEEKS),
-    "mobility": Domain("visited places, trips, check-ins", 0.05, OWN, 4, NO_VALUES, EXACT_DAY),
-    "research": Domain("data shared with researchers under an agreement", 0.09, PUBLIC, 4, "", ""),
+DOMAINS: dict[str, tuple[str, int, float, str, tuple[str, ...]]] = {
+    "general": ("any sparse data about people", 4, 0.09, PUBLIC, ()),
+    "health": ("diagnoses, prescriptions, visits", 3, 0.09, PUBLIC, (NO_VALUES, WEEKS)),
+    "commerce": ("purchases and payments", 4, 0.05, OWN, (PRICES, DAY)),
+    "media": ("ratings, listening, reading, viewing", 8, 0.05, OWN, (RATINGS, WEEKS)),
+    "mobility": ("visited places, trips, check-ins", 4, 0.05, OWN, (NO_VALUES, EXACT_DAY)),
+    "research": ("data shared with researchers under an agreement", 4, 0.09, PUBLIC, ()),
 }
+"""Per domain: what it is about, and of the adversary and the limit: known items, limit, its source, lines of the channels."""
+
+OPTIONAL = (
+    "# value_within = 1      # uncomment if values are known, and how exactly",
+    "# time_within = 14       # uncomment if days are known, and how exactly",
+)
 
 
 def template(domain: str) -> str:
     """Text of the policy of a domain, in TOML."""
-    it = DOMAINS[domain]
-    channels = "".join(f"{line}\n" for line in (it.value, it.time) if line)
-    optional = (
-        ""
-        if channels
-        else "# value_within = 1      # uncomment if values are known, and how exactly\n"
-        + ("# time_within = 14       # uncomment if days are known, and how exactly\n")
-    )
+    about, knows, limit, source, channels = DOMAINS[domain]
     return TEXT.format(
         domain=domain,
-        about=it.about,
-        limit=it.limit,
-        source=it.source,
-        knows=it.knows,
-        channels=channels + optional,
-        group=min(1.0, 2 * it.limit),
+        about=about,
+        limit=limit,
+        source=source,
+        knows=knows,
+        channels="\n".join(channels or OPTIONAL) + "\n",
+        group=min(1.0, 2 * limit),
         own=OWN,
     )
 

@@ -1,14 +1,20 @@
-"""`GateVerdict`: pass, fail or unclear, with the table of limits behind it."""
+"""`check`: measure what a policy limits, until every limit is shown to be kept or one is shown to be exceeded."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.audit.findings import write_whole
+from standout.audit.findings import thaw, write_whole
+from standout.engines.engine import Engine
+from standout.experiment.progress import Progress, reporting
+from standout.experiment.subject import Data, Protection
+from standout.gate.policy import Policy
+from standout.gate.run import GateRun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +61,7 @@ class GateVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        plain = {name: _plain(getattr(self, name)) for name in PARTS}
+        plain = {name: thaw(getattr(self, name)) for name in PARTS}
         return {"schema": "standout-verdict", "schema_version": 1, **plain}
 
     def to_json(self) -> str:
@@ -103,7 +109,53 @@ def not_measured(provenance: Mapping[str, Any]) -> list[str]:
     )
 
 
-def _plain(x: Any) -> Any:
-    if isinstance(x, Mapping):
-        return {k: _plain(v) for k, v in x.items()}
-    return [_plain(v) for v in x] if isinstance(x, list | tuple) else x
+def check(
+    source: Data,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    release: Data | None = None,
+    defense: Protection | None = None,
+    targets: int | str | None = None,
+    seed: int = 0,
+    engine: str | Engine = "memory",
+    progress: Progress | bool | None = None,
+) -> GateVerdict:
+    """Decide whether a release keeps a policy.
+
+    The verdict is "pass" if every rate that the policy limits is shown to be below its limit,
+    "fail" if one is shown to be above it, and "unclear" otherwise. Each of the two statements is
+    wrong with a probability of at most 1 - confidence.
+
+    Parameters
+    ----------
+    source
+        The true data of the people: a `Dataset`, or a frame whose columns can be guessed. A dataset
+        that a defense made is taken as the release, and its source as the source.
+    policy
+        Path of a TOML file, a dict with the same keys, or a `Policy`.
+    release
+        What is published, if it differs from the source. Records are matched by label.
+    defense
+        What makes the release: an object with `apply(source, seed)`; called when no release is
+        given.
+    targets
+        Number of records to attack per adversary, or "all", in place of the policy's.
+    seed
+        Random seed.
+    engine
+        Name of an engine, or an engine.
+    progress
+        True for a bar on standard error, False for none, None for a bar if standard error is a
+        terminal, or a function that is called with (what, queries done, queries in all).
+    """
+    began = time.perf_counter()
+    rules = Policy.of(policy)
+    run = GateRun.of(
+        source, rules, release=release, defense=defense, targets=targets, seed=seed, engine=engine
+    )
+    with reporting(progress) as report:
+        run.measure(report)
+    table, tests = run.decide()
+    verdict = overall([row["verdict"] for row in table])
+    made = run.provenance(time.perf_counter() - began)
+    return GateVerdict(verdict, tuple(table), tuple(tests), tuple(run.cells()), rules.given, made)

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
 from standout.attacks.attack import Attack
 from standout.audit.audit import Audit
+from standout.audit.canonical import canonical
+from standout.data.catalog import Catalog
 from standout.engines.engine import Engine
 from standout.errors import StandoutError
-from standout.experiment.progress import Progress as Reporter
-from standout.experiment.progress import reporting
+from standout.experiment.progress import Progress, reporting
 from standout.experiment.subject import Data, source_of
 from standout.gate.columns import ROW as COLUMNS
 from standout.gate.columns import verify_rows
-from standout.gate.compare import EvidenceCells, Row, alike, asked_rows, cell_rows, derived_row, row
-from standout.gate.evidence import age_in_days, check_signature, intact, load_evidence
-from standout.gate.measure import Progress, attack_batch
+from standout.gate.evidence import (
+    age_in_days,
+    alike,
+    check_signature,
+    contradictions,
+    load_evidence,
+    plain,
+)
+from standout.gate.measure import Measurement, attack_batch
 from standout.gate.policy import Policy
-from standout.gate.provenance import provenance
 from standout.gate.rows import cell_head
-from standout.gate.run import GateRun
+from standout.gate.run import Batch, GateRun
 from standout.gate.verdict import EXIT, overall
 from standout.versions import version_of
+
+Row = dict[str, str]
+Cell = Mapping[str, Any]
+"""Counts of one adversary and attack."""
+
+HEAD = ("adversary", "attack", "group", "source")
+"""Parts of a cell that say what it is about; a check has each combination once."""
 
 DESCRIBES = ("data", "columns", "not_measured")
 """Parts of the provenance that describe the data and that the data gives again."""
@@ -104,7 +118,7 @@ def verify(
     cells: int | None = None,
     seed: int | None = None,
     engine: str | Engine = "memory",
-    progress: Reporter | bool | None = None,
+    progress: Progress | bool | None = None,
 ) -> Verification:
     """Check evidence against the data: measure its counts again, and derive its tests, table and verdict from them.
 
@@ -134,252 +148,248 @@ def verify(
     data = source_of(source)
     if release is None and data.source is not None:
         data, release = data.source, data
-    asked = Policy.from_dict(content["policy"])
     published = data if release is None else source_of(release, "release")
+    asked = Policy.from_dict(content["policy"])
     rows = [
         *_own_rows(content, key, asked, policy),
-        *_data_rows(content, data, release),
+        *_data_rows(content, data, published, release is not None),
         *verify_rows(content, published, asked),
     ]
-    if all(row["verdict"] != "fail" or row["check"] in OWN for row in rows):
-        signed = any(row["check"] == "signature" and row["verdict"] == "pass" for row in rows)
-        pick = SystemRandom() if seed is None else Random(seed)
+    if all(one["verdict"] != "fail" or one["check"] in OWN for one in rows):
+        signed = any(one["check"] == "signature" and one["verdict"] == "pass" for one in rows)
+        random = SystemRandom() if seed is None else Random(seed)
+        chosen = _chosen(content["cells"], cells, random)
+        again = partial(GateRun.of, data, release=release, engine=engine)
         with reporting(progress) as report:
-            rows += _second_run(
-                content, asked, data, release, engine, _chosen(content, cells, pick), signed, report
-            )
-            if not signed and overall(_decisive(rows)) == "pass" and _is_chosen(content, asked):
-                rows.append(_other_seed(asked, data, release, engine, pick.getrandbits(32), report))
-    return Verification(overall(_decisive(rows)), tuple(rows))
+            rows += _second_run(content, asked, again, chosen, signed, report)
+            if not signed and _overall(rows) == "pass" and _is_chosen(content, asked):
+                rules = replace(asked, self_test=False, near_duplicates=None)
+                rows.append(_other_seed(again(rules, seed=random.getrandbits(32)), report))
+    return Verification(_overall(rows), tuple(rows))
 
 
-def _decisive(rows: list[Row]) -> list[str]:
-    return [one["verdict"] for one in rows if one["verdict"] != "note"]
+def _overall(rows: list[Row]) -> str:
+    return overall([one["verdict"] for one in rows if one["verdict"] != "note"])
+
+
+def _row(check: str, why: str, wrong: str = "", verdict: str = "fail") -> Row:
+    """One check: a pass, or another verdict if something is wrong."""
+    return {"check": check, "verdict": verdict if wrong else "pass", "why": wrong or why}
+
+
+def _own_rows(
+    content: Mapping[str, Any], key: str | Path | None, asked: Policy, policy: Any
+) -> Iterator[Row]:
+    """Checks that need no data."""
+    wrong = contradictions(content)
+    yield _row("hashes", "counts and policy are as they were written", *wrong[:1])
+    if key is not None:
+        good = check_signature(content, key)
+        wrong_key = "" if good else "missing, of another key, or of other content"
+        yield _row("signature", "made by the owner of the key", wrong_key)
+    elif "signature" in content:
+        note = "there is one, and it was not checked; give the public key of the signer"
+        yield _row("signature", "", note, "note")
+    if policy is None:
+        note = "taken from the evidence; give the policy to compare it with yours"
+        yield _row("policy", "", note, "note")
+    else:
+        same = Policy.of(policy).sha256 == content["provenance"]["policy_sha256"]
+        yield _row("policy", "the same", "" if same else "the evidence is about another policy")
+    yield _age(age_in_days(content), asked.max_age_days, key is not None)
+    said = content["verdict"]
+    yield _row(VERDICT, "", f"the evidence says {said}", said)
+
+
+def _age(days: float, most: int | None, signed: bool) -> Row:
+    if days < -1:
+        return _row("age", "", "the evidence claims to be made in the future")
+    if most is not None and days > most:
+        old = f"{days:.0f} days old; the policy accepts {most}: check again"
+        return _row("age", "", old, "unclear")
+    own = "" if signed else " by its own date, which no signature that was checked protects"
+    return _row("age", f"{max(days, 0):.0f} days old{own}")
+
+
+def _data_rows(
+    content: Mapping[str, Any], data: Catalog, published: Catalog, separate: bool
+) -> Iterator[Row]:
+    """Whether the data is the data of the evidence."""
+    made, wrong = content["provenance"], "not the data that was checked"
+    shape = {key: int(getattr(published, key)) for key in ("n_records", "n_items", "n_entries")}
+    same = made.get("data_sha256") == published.fingerprint and alike(
+        made.get("data", shape), shape
+    )
+    yield _row("release", "the same data", "" if same else wrong)
+    if separate or "source_sha256" in made:
+        same = made.get("source_sha256") == data.fingerprint
+        yield _row("source", "the same data", "" if same else wrong)
 
 
 def _is_chosen(content: Mapping[str, Any], asked: Policy) -> bool:
     """Whether the random seed or the number of targets was chosen, perhaps among many until one passed."""
-    made = content["provenance"]
-    return bool(
-        made["seed"] != 0 or made["targets"] != ("all" if asked.targets is None else asked.targets)
-    )
+    made, targets = content["provenance"], "all" if asked.targets is None else asked.targets
+    return bool(made["seed"] != 0 or made["targets"] != targets)
 
 
-def _other_seed(
-    asked: Policy, data: Any, release: Any, engine: Any, seed: int, report: Reporter
-) -> Row:
+def _other_seed(run: GateRun, report: Progress) -> Row:
     """The verdict with a seed that the maker of the evidence could not choose."""
-    run = GateRun.of(
-        data,
-        replace(asked, self_test=False, near_duplicates=None),
-        release=release,
-        seed=seed,
-        engine=engine,
-    )
     run.measure(report)
     again = overall([one["verdict"] for one in run.decide()[0]])
-    return row(
-        "another seed",
-        again,
-        f"the evidence has a seed or a number of targets of its own choice; another seed: {again}",
-    )
+    why = f"the evidence has a seed or a number of targets of its own choice; another seed: {again}"
+    return _row("another seed", "", why, again)
 
 
-def _chosen(content: Mapping[str, Any], cells: int | None, pick: Random) -> set[int]:
+def _chosen(cells: Sequence[Cell], n: int | None, random: Random) -> set[int]:
     """Indices of the cells to run again; those that do not hold all their counts are always among them."""
-    every = range(len(content["cells"]))
-    if cells is None:
+    every = range(len(cells))
+    if n is None:
         return set(every)
-    partial = {
-        k for k in every if any(look["found"] is None for look in content["cells"][k]["looks"])
-    }
-    return partial | set(pick.sample(every, min(max(cells, 0), len(every))))
+    incomplete = {k for k in every if any(look["found"] is None for look in cells[k]["looks"])}
+    return incomplete | set(random.sample(every, min(max(n, 0), len(every))))
 
 
-@dataclass(eq=False)
-class _Replay:
-    """Measures the chosen cells, and takes the counts of the others from the evidence."""
+def replay(cells: Sequence[Cell], chosen: set[int], lacking: list[str]) -> Batch:
+    """A batch that measures the chosen cells, and takes the counts of the others from the evidence.
 
-    cells: EvidenceCells
-    chosen: set[int]
-    missing: str = ""
-    """Adversary, attack and number of targets that the policy asks for and the evidence does not state."""
+    Parameters
+    ----------
+    cells
+        Cells of the evidence.
+    chosen
+        Indices of the cells to measure.
+    lacking
+        Gets what the policy asks for and the evidence does not state, before a `LookupError`.
+    """
+    index = _by_head(cells)
 
     def batch(
-        self,
         job: Audit,
-        sofar: Progress,
-        attacks: dict[str, Attack],
-        start: int,
+        measured: Measurement,
+        attacks: Mapping[str, Attack],
         stop: int,
         absent: bool,
         advance: Callable[[str, int], None],
     ) -> None:
-        """Add one batch, as `attack_batch` does."""
-        own = {}
+        again = {}
         for label, one in attacks.items():
-            k = self.cells.find(cell_head(sofar, label, one))
-            looks = [] if k is None else self.cells.all[k]["looks"]
-            at = len(sofar.sizes.get(label, []))
+            k = index.get(_head(cell_head(measured, label, one)))
+            looks = [] if k is None else cells[k]["looks"]
+            at = len(measured.sizes.get(label, []))
             if at >= len(looks) or looks[at]["n_targets"] != stop:
-                self.missing = f"{label} on {stop:,} targets: {sofar.words}"
+                lacking.append(f"{label} on {stop:,} targets: {measured.words}")
                 raise LookupError(label)
-            if k in self.chosen:
-                own[label] = one
+            if k in chosen:
+                again[label] = one
             else:
-                sofar.recorded[label] = looks
-                sofar.sizes.setdefault(label, []).append(stop)
-        attack_batch(job, sofar, own, start, stop, absent, advance)
+                measured.recorded[label] = looks
+                measured.sizes.setdefault(label, []).append(stop)
+        attack_batch(job, measured, again, stop, absent, advance)
+
+    return batch
 
 
 def _second_run(
     content: Mapping[str, Any],
     asked: Policy,
-    data: Any,
-    release: Any,
-    engine: Any,
+    make: Callable[..., GateRun],
     chosen: set[int],
     signed: bool,
-    report: Reporter,
-) -> list[Row]:
+    report: Progress,
+) -> Iterator[Row]:
     """Do what the policy asks for once more, and compare everything with what the evidence says."""
-    made = content["provenance"]
+    made, cells = content["provenance"], content["cells"]
     planted = any(one["limit"] == "self-test" for one in content["table"])
-    rules = replace(asked, self_test=planted)
-    replay = _Replay(EvidenceCells(content["cells"]), chosen)
-    theirs = made["versions"]["standout"]
-    other = (
-        ""
-        if theirs == (ours := version_of("standout"))
-        else f", but made by version {theirs}, and this is {ours}"
-    )
+    theirs, ours = made["versions"]["standout"], version_of("standout")
+    other = "" if theirs == ours else f", but made by version {theirs}, and this is {ours}"
     differs = "unclear" if other else "fail"
+    asked_for = "adversaries and attacks"
+    lacking: list[str] = []
+
+    def compared(check: str, why: str, wrong: str) -> Row:
+        return _row(check, why, wrong and wrong + other, differs)
+
     try:
-        run = GateRun.of(
-            data, rules, release=release, targets=made["targets"], seed=made["seed"], engine=engine
-        )
-        run.measure(report, replay.batch)
+        rules = replace(asked, self_test=planted)
+        run = make(rules, targets=made["targets"], seed=made["seed"])
+        run.measure(report, replay(cells, chosen, lacking))
         table, tests = run.decide()
-        again = run.cells()
+        again = plain(run.cells())
     except (StandoutError, TypeError, ValueError, LookupError):
-        if replay.missing:
-            return [
-                row(
-                    "adversaries and attacks",
-                    differs,
-                    f"the evidence lacks {replay.missing}{other}"[:300],
-                )
-            ]
-        return [row("second run", "unclear", "cannot be run again from what the evidence says")]
-    out = asked_rows(content, asked, planted)
-    extra = len(content["cells"]) - len(again)
-    why = (
-        f"all {len(again)} that the policy asks for"
-        if not extra
-        else f"{extra} more than a check of this data measures"
-    )
-    out.append(
-        row("adversaries and attacks", differs if extra else "pass", why + other * bool(extra))
-    )
-    derived = {
-        "tests": tests,
-        "table": table,
-        "verdict": overall([one["verdict"] for one in table]),
-    }
-    out += [derived_row(name, content[name], derived[name], differs, other) for name in derived]
-    again_made = provenance(run.given or run.job, asked, 0.0, run.columns)
-    said, found = ([{name: x.get(name)} for name in DESCRIBES] for x in (made, again_made))
-    out.append(derived_row("description of the data", said, found, differs, other))
-    return [*out, *cell_rows(replay.cells, again, chosen, differs, other, signed)]
-
-
-def _own_rows(
-    content: Mapping[str, Any], key: str | Path | None, asked: Policy, policy: Any
-) -> list[Row]:
-    """Checks that need no data."""
-    wrong = intact(content)
-    rows = [
-        row(
-            "hashes",
-            "fail" if wrong else "pass",
-            wrong[0] if wrong else "counts and policy are as they were written",
-        )
-    ]
-    if key is not None:
-        good = check_signature(content, key)
-        why = (
-            "made by the owner of the key"
-            if good
-            else "missing, of another key, or of other content"
-        )
-        rows.append(row("signature", "pass" if good else "fail", why))
-    elif "signature" in content:
-        rows.append(
-            row(
-                "signature",
-                "note",
-                "there is one, and it was not checked; give the public key of the signer",
-            )
-        )
-    if policy is not None:
-        same = Policy.of(policy).sha256 == content["provenance"]["policy_sha256"]
-        rows.append(
-            row(
-                "policy",
-                "pass" if same else "fail",
-                "the same" if same else "the evidence is about another policy",
-            )
-        )
-    else:
-        rows.append(
-            row(
-                "policy",
-                "note",
-                "taken from the evidence; give the policy to compare it with yours",
-            )
-        )
-    rows.append(_age(content, asked, key is not None))
-    said = content["verdict"]
-    rows.append(row(VERDICT, said, f"the evidence says {said}"))
-    return rows
-
-
-def _age(content: Mapping[str, Any], policy: Policy, signed: bool) -> Row:
-    days = age_in_days(content)
-    if days < -1:
-        return row("age", "fail", "the evidence claims to be made in the future")
-    if policy.max_age_days is not None and days > policy.max_age_days:
-        return row(
-            "age",
-            "unclear",
-            f"{days:.0f} days old; the policy accepts {policy.max_age_days}: check again",
-        )
-    own = "" if signed else " by its own date, which no signature that was checked protects"
-    return row("age", "pass", f"{max(days, 0):.0f} days old{own}")
-
-
-def _data_rows(content: Mapping[str, Any], data: Any, release: Any) -> list[Row]:
-    """Whether the data is the data of the evidence."""
-    made = content["provenance"]
-    published = data if release is None else source_of(release, "release")
-    rows = []
-    for name, hashed, it in (
-        ("release", "data_sha256", published),
-        ("source", "source_sha256", data),
+        if lacking:
+            yield _row(asked_for, "", f"the evidence lacks {lacking[0]}{other}"[:300], differs)
+        else:
+            why = "cannot be run again from what the evidence says"
+            yield _row("second run", "", why, "unclear")
+        return
+    yield from _left_out(made["targets"], asked, planted)
+    extra = len(cells) - len(again)
+    more = f"{extra} more than a check of this data measures" if extra else ""
+    yield compared(asked_for, f"all {len(again)} that the policy asks for", more)
+    verdict = overall([one["verdict"] for one in table])
+    given = run.provenance()
+    for name, said, derived in (
+        ("tests", content["tests"], tests),
+        ("table", content["table"], table),
+        ("verdict", content["verdict"], verdict),
+        (
+            "description of the data",
+            *([{key: x.get(key)} for key in DESCRIBES] for x in (made, given)),
+        ),
     ):
-        if name == "source" and release is None and hashed not in made:
-            continue
-        same = made.get(hashed) == it.fingerprint
-        if name == "release" and "data" in made:
-            same = same and alike(
-                made["data"],
-                {key: int(getattr(it, key)) for key in ("n_records", "n_items", "n_entries")},
-            )
-        rows.append(
-            row(
-                name,
-                "pass" if same else "fail",
-                "the same data" if same else "not the data that was checked",
-            )
-        )
-    return rows
+        why = "follows from the policy, the data and the counts"
+        yield compared(f"derived {name}", why, _difference(said, plain(derived)))
+    if len(chosen) < len(cells):
+        yield _sampled(len(chosen), len(cells), signed)
+    index = _by_head(cells)
+    for cell in again:
+        k = index.get(_head(cell))
+        said = {} if k is None else cells[k]
+        wrong = ""
+        if not alike(said, cell):
+            names = [name for name, x in cell.items() if not alike(said.get(name), x)]
+            wrong = f"other counts: {', '.join(names[:1])}"
+        if wrong or k in chosen:
+            name = f"{cell['attack']['label']}: {cell['adversary']['words']}"[:200]
+            yield compared(name, f"the same counts on {cell['n_targets']:,} targets", wrong)
+
+
+def _left_out(n: Any, policy: Policy, planted: bool) -> Iterator[Row]:
+    """What the policy asks for and the check was told to leave out."""
+    wanted = policy.targets
+    if n != "all" and (wanted is None or n < wanted):
+        asked = "all" if wanted is None else f"{wanted:,}"
+        few = f"the policy asks for {asked} per adversary, and the check had {n:,}"
+        yield _row("targets", "", few, "unclear")
+    if policy.self_test and not planted:
+        yield _row("self-test", "", "it was switched off", "unclear")
+
+
+def _sampled(n: int, every: int, signed: bool) -> Row:
+    """The row of counts that were not all measured again."""
+    noticed = f"one forged pair would be noticed with a probability of {100 * n / every:.0f}%"
+    share = f"{n} of {every} pairs of adversary and attack were run again; {noticed}"
+    wrong = "" if signed else f"{share}. Run all again, or give the key of a signer"
+    return _row("counts", f"{share}. The signer answers for the others", wrong, "unclear")
+
+
+def _difference(said: Any, derived: Any) -> str:
+    """How a part of the evidence differs from what follows from the policy, the data and the counts; "" if it does not."""
+    if alike(said, derived):
+        return ""
+    if isinstance(derived, str):
+        return f"the counts give {derived!r}, and the evidence says {said!r}"
+    given = "what the policy, the data and the counts give"
+    for k, (first, second) in enumerate(zip(said, derived, strict=False)):
+        if not alike(first, second):
+            return f"row {k + 1} is not {given}"
+    return f"{len(said)} rows; {len(derived)} are {given}"
+
+
+def _by_head(cells: Sequence[Cell]) -> dict[bytes, int]:
+    """Index of each cell, by what it is about."""
+    return {_head(cell): k for k, cell in enumerate(cells)}
+
+
+def _head(cell: Cell) -> bytes:
+    return canonical(plain({name: cell[name] for name in HEAD if name in cell}))
