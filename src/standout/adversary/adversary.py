@@ -13,15 +13,15 @@ from standout.adversary.choosing import choose_records, count_eligible, record_i
 from standout.adversary.eligible import conditions
 from standout.adversary.level_errors import ChannelError, LevelErrors, channels_of
 from standout.adversary.seen import seen_through
+from standout.adversary.words import describe
 from standout.arrays import Array
 from standout.data.cache import once
 from standout.data.catalog import Catalog, check_dataset
-from standout.data.channels import JointDataset, check_names, joint_dataset, level_names
+from standout.data.channels import JointDataset, joint_dataset, level_names
 from standout.data.scale import ValueScale
-from standout.data.times import days_within, ticks_within, time_words
-from standout.data.values import channel_words, percent, value_words
+from standout.data.times import days_within, ticks_within
+from standout.data.values import percent
 from standout.errors import EligibilityError, ParameterError
-from standout.formulas.pick_order import MOST_UNDETERMINED
 from standout.kernels.levels import ErrorKernel, LevelKernel, Uniform
 from standout.kernels.moments import Window
 from standout.views.view import View, view_of
@@ -199,50 +199,7 @@ class Adversary:
 
     def words(self, dataset: Catalog) -> str:
         """The knowledge in words, as it is of this data."""
-        return self.describe(dataset.time_resolution)
-
-    def describe(self, resolution: str = "day") -> str:
-        """The knowledge in words, for times of this resolution.
-
-        >>> Adversary(knows=8, wrong=2, value_within=1, time_within=14).describe()
-        '8 items, 2 with wrong values, values ±1, days ±14'
-        >>> Adversary(knows=4, wrong=0.25, wrong_kind="item", value_within="10%").describe()
-        '4 items, each fact a wrong item with probability 25 %, values ±10 %'
-        >>> Adversary(knows=4, wrong=1, value_within=None, time_within=14).describe()
-        '4 items, 1 with wrong days, days ±14'
-        """
-        words = [f"{self.knows} item{'' if self.knows == 1 else 's'}"]
-        if self.wrong_varies:
-            what = "wrong" if self.wrong_kind == "value" else "a wrong item"
-            words.append(f"each fact {what} with probability {100 * self.wrong:g} %")
-        elif self.wrong:
-            words.append(f"{self.wrong} {self._what_is_wrong(resolution)}")
-        share = percent(self.value_within)
-        if self.gamma is not None:
-            words.append(f"values ±{self.gamma:g} of the scale")
-        elif share is not None:
-            words.append(f"values ±{100 * share:g} %")
-        elif self.value_within is not None:
-            words.append(value_words(self.value_within))
-        for name, within in (self.within or {}).items():
-            words.append(channel_words(name, within))
-        if self.time_within is not None:
-            words.append(time_words(self.time_within, resolution))
-        if chosen := self.choice.words:
-            words.append(chosen)
-        if self.length_within is not None:
-            words.append(f"length ±{100 * self.length_within:g} %")
-        if view := view_of(self.view):
-            words.append(view.words)
-        return ", ".join(words)
-
-    def _what_is_wrong(self, resolution: str) -> str:
-        """What a whole number of wrong facts is: items, values, or times where no values are known."""
-        if self.wrong_kind == "item":
-            return "of them wrong items"
-        if self.gamma is not None or self.value_within is not None or self.time_within is None:
-            return "with wrong values"
-        return f"with wrong {time_words(self.time_within, resolution).split()[0]}"
+        return describe(self, dataset.time_resolution)
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters as plain data; further channels and the view, as text, if there are any."""
@@ -255,6 +212,11 @@ class Adversary:
         if isinstance(self.value_within, _LeftOut):
             plain["value_within"] = 0
         return plain
+
+    @property
+    def value_is_default(self) -> bool:
+        """Whether nothing was said about values: they are then known exactly, if the data has them."""
+        return isinstance(self.value_within, _LeftOut)
 
     @property
     def tells_own_value(self) -> bool:
@@ -311,9 +273,7 @@ class Adversary:
         return LevelErrors(tuple(parts))
 
     def _within(self, name: str) -> float | str:
-        if name == "value":
-            return self.value_within or 0.0
-        return (self.within or {}).get(name) or 0.0
+        return (self.value_within if name == "value" else (self.within or {}).get(name)) or 0.0
 
     def _kernel(self, name: str, scale: ValueScale) -> ErrorKernel:
         if name == "value" and self.gamma is not None:
@@ -338,51 +298,6 @@ class Adversary:
     def value_reach(self, scale: ValueScale) -> Array:
         """(levels,): largest error of a known value, with that of rounding; wrong values lie farther off."""
         return scale.reach(self.tolerance("value", scale))
-
-    def check_channels(self, dataset: Catalog) -> None:
-        """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
-        check_names(dataset, self.within or ())
-        if self.knows == 0 and not self.given(dataset):
-            raise ParameterError(
-                "knows=0: no attribute of the person is known; name one (within=), or use knows=1"
-            )
-        # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data
-        # without values (T = 1)
-        asked = self.value_within is not None and not isinstance(self.value_within, _LeftOut)
-        if asked and "value" not in [name for name, _, _ in channels_of(dataset)]:
-            raise ParameterError(
-                f"value_within={self.value_within!r}: the data has no values; use value_within=None"
-            )
-        if self.time_within is not None and not dataset.has_time:
-            raise ParameterError(
-                f"time_within={self.time_within}: the data has no times; use time_within=None"
-            )
-        reach = self.time_ticks(dataset)
-        if not self.wrong or self.wrong_kind == "item":
-            return
-        if self.knows > MOST_UNDETERMINED and self.pick_rule(dataset).weighted:
-            raise ParameterError(
-                f"knows={self.knows}: with choose={self.choose!r} and wrong values, use at most {MOST_UNDETERMINED} items, "
-                "or wrong_kind='item'"
-            )
-        if not (self.tells_value(dataset) or self.tells_time(dataset)):
-            raise ParameterError(
-                f"wrong={self.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
-            )
-        errors = self.level_errors(dataset)
-        if errors is not None and not all(
-            part.given or part.can_be_wrong().any() for part in errors.parts
-        ):
-            raise ParameterError(
-                f"wrong={self.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
-                "lower value_within, or use wrong_kind='item'"
-            )
-        if self.tells_time(dataset) and dataset.tick_span <= reach:
-            unit = dataset.time_resolution
-            raise ParameterError(
-                f"wrong={self.wrong}: the data spans {dataset.tick_span + 1} {unit}s, so no {unit} lies more than "
-                f"time_within={self.time_within} off; lower time_within, or use wrong_kind='item'"
-            )
 
     def pick_rule(self, dataset: Catalog) -> PickRule:
         """What the choice means for this data; computed on first use and cached on it."""

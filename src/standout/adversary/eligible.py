@@ -8,8 +8,12 @@ import numpy as np
 
 from standout.adversary.choosing import Condition
 from standout.adversary.counts import EntryTest, ItemCount
+from standout.adversary.level_errors import channels_of
 from standout.data.background import background
 from standout.data.catalog import Catalog
+from standout.data.channels import check_names
+from standout.errors import ParameterError
+from standout.formulas.pick_order import MOST_UNDETERMINED
 
 if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 def conditions(who: Adversary, data: Catalog) -> tuple[Condition, ...]:
     """Conditions that a record must satisfy to be a target of this adversary."""
-    who.check_channels(data)
+    check_channels(who, data)
     pools = [(None if marks.all() else marks, n) for marks, n in who.pools(data)]
     split = who.pick_rule(data).split
     least = (who.n_right_items,) if split is None else split.least
@@ -49,3 +53,49 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
     if says == data.n_entries and room and -(-data.tick_span // 2) > reach:
         return None
     return EntryTest(levels, reach, int(data.tick_span), int(data.no_tick))
+
+
+def check_channels(who: Adversary, dataset: Catalog) -> None:
+    """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
+    check_names(dataset, who.within or ())
+    if who.knows == 0 and not who.given(dataset):
+        raise ParameterError(
+            "knows=0: no attribute of the person is known; name one (within=), or use knows=1"
+        )
+    # gamma is not refused: the theorems of DSS12 take it as a parameter, and hold for data
+    # without values (T = 1)
+    asked = who.value_within is not None and not who.value_is_default
+    if asked and "value" not in [name for name, _, _ in channels_of(dataset)]:
+        raise ParameterError(
+            f"value_within={who.value_within!r}: the data has no values; use value_within=None"
+        )
+    if who.time_within is not None and not dataset.has_time:
+        raise ParameterError(
+            f"time_within={who.time_within}: the data has no times; use time_within=None"
+        )
+    reach = who.time_ticks(dataset)
+    if not who.wrong or who.wrong_kind == "item":
+        return
+    if who.knows > MOST_UNDETERMINED and who.pick_rule(dataset).weighted:
+        raise ParameterError(
+            f"knows={who.knows}: with choose={who.choose!r} and wrong values, use at most {MOST_UNDETERMINED} items, "
+            "or wrong_kind='item'"
+        )
+    if not (who.tells_value(dataset) or who.tells_time(dataset)):
+        raise ParameterError(
+            f"wrong={who.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
+        )
+    errors = who.level_errors(dataset)
+    if errors is not None and not all(
+        part.given or part.can_be_wrong().any() for part in errors.parts
+    ):
+        raise ParameterError(
+            f"wrong={who.wrong}: all values of the data lie within the tolerance of each other, so no value can be wrong; "
+            "lower value_within, or use wrong_kind='item'"
+        )
+    if who.tells_time(dataset) and dataset.tick_span <= reach:
+        unit = dataset.time_resolution
+        raise ParameterError(
+            f"wrong={who.wrong}: the data spans {dataset.tick_span + 1} {unit}s, so no {unit} lies more than "
+            f"time_within={who.time_within} off; lower time_within, or use wrong_kind='item'"
+        )

@@ -234,45 +234,6 @@ class Knowledge:
         """Number of the query of each fact."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
 
-    def with_attributes(self, given: Mapping[str, Any]) -> Knowledge:
-        """Return the same with a fact about each attribute behind the facts of each query; `given` has one element per query."""
-        n, old = len(given), np.diff(self.query_ptr)
-        ptr = np.append(0, np.cumsum(old + n))
-        is_new = np.ones(int(ptr[-1]), np.bool_)
-        is_new[np.arange(self.n_facts) + n * self.query] = False
-        names = np.tile(np.array(list(given)), self.n_queries)
-
-        def spread(column: Array, empty: Any) -> Array:
-            out = np.full(is_new.size, empty, column.dtype)
-            out[~is_new] = column
-            return out
-
-        channels = {
-            name: spread(np.asarray(column), None if np.asarray(column).dtype == object else np.nan)
-            for name, column in (self.channels or {}).items()
-        }
-        attribute = np.full(is_new.size, "", names.dtype)
-        attribute[is_new] = names
-        for name, column in given.items():
-            own = np.asarray(column)
-            channels[name] = np.full(
-                is_new.size, None if own.dtype == object else np.nan, own.dtype
-            )
-            channels[name][attribute == name] = own
-        label = self.item[:1] if self.item.size else self._labels[:1]  # type: ignore[index]
-        return replace(
-            self,
-            query_ptr=ptr,
-            item=spread(self.item, label[0]) if self.item.size else label.repeat(is_new.size),
-            value=spread(self.value, np.nan),
-            time=spread(self.time, np.nan),
-            channels=channels,
-            attribute=attribute,
-            times=None if self.times is None else spread(self.times, 1),
-            _index=None,
-            _labels=None,
-        )
-
     def read_by(self, dataset: Catalog) -> Catalog:
         """Return the dataset as attacks on this knowledge read it: with joint codes of all known level channels."""
         if self.adversary is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import starts
+from standout.adversary.knowledge import Knowledge
 from standout.adversary.level_errors import ChannelError, channels_of
 from standout.arrays import Array
 from standout.data.catalog import Catalog
@@ -110,3 +113,41 @@ def _uniform(name: str, rows: Rows, place: Array, salt: Array, seed: int, n_fact
     channel = np.uint64((seed + (crc32(name.encode()) << 32)) % 2**64)
     bits = starts(channel, PURPOSE_CHANNEL, own)
     return np.asarray((bits >> np.uint64(11)).astype(np.float64) / 2.0**53)
+
+
+def with_attributes(knowledge: Knowledge, given: Mapping[str, Any]) -> Knowledge:
+    """Return the same with a fact about each attribute behind the facts of each query; `given` has one element per query."""
+    n, old = len(given), np.diff(knowledge.query_ptr)
+    ptr = np.append(0, np.cumsum(old + n))
+    is_new = np.ones(int(ptr[-1]), np.bool_)
+    is_new[np.arange(knowledge.n_facts) + n * knowledge.query] = False
+    names = np.tile(np.array(list(given)), knowledge.n_queries)
+
+    def spread(column: Array, empty: Any) -> Array:
+        out = np.full(is_new.size, empty, column.dtype)
+        out[~is_new] = column
+        return out
+
+    channels = {
+        name: spread(np.asarray(column), None if np.asarray(column).dtype == object else np.nan)
+        for name, column in (knowledge.channels or {}).items()
+    }
+    attribute = np.full(is_new.size, "", names.dtype)
+    attribute[is_new] = names
+    for name, column in given.items():
+        own = np.asarray(column)
+        channels[name] = np.full(is_new.size, None if own.dtype == object else np.nan, own.dtype)
+        channels[name][attribute == name] = own
+    label = knowledge.item[:1] if knowledge.item.size else knowledge._labels[:1]  # type: ignore[index]
+    return replace(
+        knowledge,
+        query_ptr=ptr,
+        item=spread(knowledge.item, label[0]) if knowledge.item.size else label.repeat(is_new.size),
+        value=spread(knowledge.value, np.nan),
+        time=spread(knowledge.time, np.nan),
+        channels=channels,
+        attribute=attribute,
+        times=None if knowledge.times is None else spread(knowledge.times, 1),
+        _index=None,
+        _labels=None,
+    )

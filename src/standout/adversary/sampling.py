@@ -11,7 +11,12 @@ from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
-from standout.adversary.level_draws import channel_levels, draw_attributes, draw_channels
+from standout.adversary.level_draws import (
+    channel_levels,
+    draw_attributes,
+    draw_channels,
+    with_attributes,
+)
 from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
@@ -150,7 +155,7 @@ def sample(
         _labels=dataset.item_labels,
     )
     given = draw_attributes(known, dataset, rows, place, seed)
-    return made.with_attributes(given) if given else made
+    return with_attributes(made, given) if given else made
 
 
 def _check_eligible(who: Adversary, dataset: Catalog, rows: Rows, place: Array) -> None:

@@ -11,7 +11,6 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +18,6 @@ import numpy as np
 
 from standout.adversary.choosing import choose_records
 from standout.adversary.knowledge import Facts
-from standout.adversary.level_errors import JointKernel
 from standout.arrays import Array
 from standout.attacks.bayes import SHRINK
 from standout.attacks.events import events_of
@@ -34,15 +32,14 @@ from standout.attacks.odds import (
     value_backs,
     weights_known,
 )
-from standout.attacks.queries import first_channel, query_batches
+from standout.attacks.queries import query_batches
 from standout.attacks.tables import Known
 from standout.data.catalog import Catalog
-from standout.data.channels import JointDataset
 from standout.data.index import Rows
 from standout.engines.engine import engine
 from standout.formulas.likelihood import shrunk
 from standout.kernels.bins import LevelBins, TickBins, averaged
-from standout.kernels.levels import LevelKernel, SameLabel, Uniform, nearest_level
+from standout.kernels.levels import nearest_level
 from standout.scoring.tasks import Score
 
 MOST_QUERIES = 400
@@ -54,8 +51,6 @@ ROUNDS = (6, 12, 40)
 """Steps of EM between two selections of candidates; the last round runs until convergence."""
 TOLERANCE = 1e-6
 LEAST_CHANCE = 1e-12
-LABEL_SHARE = 0.95
-"""Share of right labels in knowledge of a channel whose levels have no order."""
 VALUE_EDGES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 SCALE_EDGES = (0.01, 0.03, 0.1, 0.3)
 """Further bins of value gaps, as shares of the scale's range, for scales that are wider than a handful of steps."""
@@ -104,41 +99,6 @@ def fit_noise(dataset: Catalog, facts: Facts, exclude: Array) -> Noise:
         noise = _em(weighing, noise, rounds)
         weighing = weighing.choose_again(noise)
     return _em(weighing, noise, ROUNDS[-1])
-
-
-def joint_noise(
-    dataset: JointDataset, facts: Facts, exclude: Array, fit: Callable[..., Noise]
-) -> Noise:
-    """Noise of several level channels: each is fitted alone, beside the time; shares of wrong facts are those of the first.
-
-    Labels are assumed to be right in 95 % of the facts. Attributes of the person have the errors
-    that the adversary states, because no defense changes them.
-    """
-    one, plain = first_channel(dataset, facts)
-    noise = fit(one, plain, exclude)
-    errors = None if facts.adversary is None else facts.adversary.level_errors(dataset)
-    parts = []
-    for k, channel in enumerate(dataset.channels_read):
-        kernel: LevelKernel | None
-        if channel.name in dataset.attributes_read and errors is not None:
-            kernel = errors.parts[k].kernel
-        elif channel.labels is not None:
-            kernel = SameLabel(LABEL_SHARE)
-        elif channel.name in dataset.attributes_read:
-            edges = np.asarray(VALUE_EDGES)
-            kernel = LevelBins(VALUE_EDGES, averaged(edges, (0.0, 1.0, 2.0)))
-        elif k == 0:
-            kernel = noise.value
-        else:
-            again = replace(plain, value=known_levels(facts)[:, k])
-            kernel = fit(dataset.one_channel(k), again, exclude).value
-        parts.append((channel, dataset.level(k), kernel or Uniform(channel.value_range or 1.0)))
-    return replace(noise, value=JointKernel(tuple(parts)))
-
-
-def known_levels(facts: Facts) -> Array:
-    """Known levels of the facts that are not about attributes."""
-    return facts.value if facts.given is None else facts.value[~facts.given]
 
 
 def usable(dataset: Catalog, facts: Facts, exclude: Array) -> Known:

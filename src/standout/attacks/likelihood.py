@@ -185,7 +185,7 @@ class Likelihood(Attack):
 
             fit = fit_noise
         if isinstance(dataset, JointDataset):
-            from standout.attacks.fit import joint_noise
+            from standout.attacks.fit_joint import joint_noise
 
             return joint_noise(dataset, facts, exclude, fit)
         return fit(dataset, facts, exclude)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from standout.adversary.choices import PickRule
-from standout.adversary.counts import ItemCount, records_by_count
+from standout.adversary.counts import ItemCount, entries_by_item, records_by_count
 from standout.adversary.knowledge import Facts
 from standout.arrays import Array
 from standout.attacks.bayes import SHRINK, level_parts
@@ -80,8 +80,14 @@ def compile_odds(
     if chosen is not None:
         # known items come by the choice's weights, wrong ones by pairs of the release
         weight = chosen.weights_of(known.item)
+        if known.given.any():
+            # an attribute is known of everybody: as likely as all items of a record together
+            counts = entries_by_item(dataset) if chosen.by_events else dataset.supports
+            every = float(counts @ chosen.weights_of(np.arange(dataset.n_items)))
+            weight = np.where(known.given, every / dataset.n_records, weight)
         value, floor = value * known.by_cell(weight, value), floor * weight
-        base += known.sum_over_facts(np.log(q / ((1 - e) * chosen_share(known, chosen) + e * q)))
+        share = np.where(known.given, q, chosen_share(known, chosen))
+        base += known.sum_over_facts(np.log(q / ((1 - e) * share + e * q)))
     plan = known.odds_plan(value, time.table, time.row, time.most, floor, factor, base, longest)
     by_events = chosen is not None and chosen.by_events
     return replace(plan, n_possible=_n_possible(known, noise), by_events=by_events)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.eligible import check_channels
 from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.audit.defaults import SWEEPS
@@ -163,7 +164,7 @@ def other_choices(dataset: Catalog, tried: Sequence[Adversary]) -> list[Adversar
 def fitting(who: Adversary, dataset: Catalog) -> Adversary:
     """Refuse knowledge that the data does not have; drop the default exact values if the data has no values."""
     dataset = seen_through(dataset, who)
-    who.check_channels(dataset)
+    check_channels(who, dataset)
     if who.gamma is not None and not dataset.has_value:
         raise ParameterError(f"gamma={who.gamma:g}: the data has no values; leave gamma out")
     return who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
