@@ -8,7 +8,7 @@ import pytest
 import standout as so
 from standout.audit.sweep import Axes, default_sweep, rough_days, rough_value
 from standout.errors import ParameterError
-from standout.report.sentences import Level, answer
+from standout.report.sentences import judge_level, write_statements
 from standout.report.view import view
 
 
@@ -30,10 +30,11 @@ def test_eight_right_facts_are_tried_before_anything_is_called_safe():
     """3,000 people with 20 of 60 equally likely items: 8 right items find 93 %, whatever few items or wrong ones find."""
     data = release(n=3000, per=20, span=None)
     found = so.Audit(data, targets=200, attacks=["scoreboard"], describe=False).run()
-    made = answer(view(found))
-    assert made.level is Level.MOST and made.case.knows == 8 and not made.case.adversary["wrong"]
-    assert 0.8 < made.case.hit["rate"] < 1.0
-    assert "No attack" not in made.sentences[0]
+    seen = view(found)
+    level, case = judge_level(seen)
+    assert level == "most" and case.knows == 8 and not case.adversary["wrong"]
+    assert 0.8 < case.hit["rate"] < 1.0
+    assert "No attack" not in write_statements(seen)[0]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from made_findings import adversary, findings, result, sweep
 from standout.errors import ParameterError
 from standout.report import page
 from standout.report.charts import charts
-from standout.report.drawing import GRID, INK, NARROW, SERIES, SOFT, WIDE, for_page
-from standout.report.marks import series
+from standout.report.drawing import GRID, INK, NARROW, SERIES, SOFT, WIDE, for_page, series
 from standout.report.page import export
 
 FOUND = sweep({2: 0.2, 4: 0.6, 8: 1.0})

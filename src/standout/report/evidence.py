@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from standout.report.section import Section, heading, written
-from standout.report.tables import Column, ReportTable
+from standout.report.tables import Column, ReportTable, Section, heading, written
 from standout.report.view import View
 from standout.report.words import number, percent, several
 

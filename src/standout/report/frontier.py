@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES
-from standout.report.drawing import INK, SERIES, SOFT, Chart, Spec, for_page
+from standout.report.drawing import (
+    INK,
+    POINT,
+    SERIES,
+    SHARE_AXIS,
+    SOFT,
+    Chart,
+    Spec,
+    category,
+    layer,
+    quantity,
+    wide,
+)
 from standout.report.frontier_words import SHORT, how, not_measured, sentence
-from standout.report.marks import wide
-from standout.report.tables import Column, ReportTable
+from standout.report.page import chart_fragment, fill
+from standout.report.sections import AWARENESS_KINDS
+from standout.report.tables import STRONGEST, Column, ReportTable, rate_with_interval
 from standout.report.words import between, percent
 
 if TYPE_CHECKING:
@@ -27,20 +39,11 @@ def table(found: Frontier) -> ReportTable:
         Column("defense", "defense"),
         Column("number", "on the front", "count"),
         Column("clear_effect", "clear effect", "number"),
-        *(
-            column
-            for name in MEASURES
-            for column in (
-                Column(name, name, "share", name),
-                Column(f"{name}_", "95% interval", "interval", "interval"),
-            )
-        ),
+        *(column for name in MEASURES for column in rate_with_interval(name)),
         Column("worst", "judged by"),
         Column("n", "people tested", "count", "target"),
-        Column("attack", "strongest attack", "text", "strongest attack"),
-        Column("naive", "naive", "share"),
-        Column("unaware", "best unaware", "share"),
-        Column("adaptive", "adaptive", "share"),
+        STRONGEST,
+        *(Column(key, title, "share") for key, title in AWARENESS_KINDS.items()),
         Column("false_match", "false match", "share", "false match"),
         Column("cost", f"loss, {SHORT[found.measure]}", "share"),
         Column("noise", "± noise", "share"),
@@ -48,7 +51,7 @@ def table(found: Frontier) -> ReportTable:
         Column("people", "people kept", "share"),
         Column("items", "items kept", "share"),
     )
-    return ReportTable("frontier", "Risk and cost of every defense tried", columns, tuple(rows))
+    return ReportTable("frontier", "Risk and cost of every defense tried", columns, rows)
 
 
 def chart(found: Frontier) -> Chart:
@@ -121,20 +124,17 @@ def three_rates(row: Mapping[str, Any]) -> str:
 
 def _labels(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Numbers of the points on the front; points that are close together share a label."""
-    groups: list[list[Mapping[str, Any]]] = []
+    groups: list[tuple[Mapping[str, Any], list[int]]] = []
     for p in sorted((p for p in points if p["front"]), key=lambda p: p["number"]):
-        near = [
-            g
-            for g in groups
-            if abs(g[0]["x"] - p["x"]) < 0.025 and abs(g[0]["rate"] - p["rate"]) < 0.035
-        ]
-        if near:
-            near[0].append(p)
+        for first, numbers in groups:
+            if abs(first["x"] - p["x"]) < 0.025 and abs(first["rate"] - p["rate"]) < 0.035:
+                numbers.append(p["number"])
+                break
         else:
-            groups.append([p])
+            groups.append((p, [p["number"]]))
     return [
-        {"x": g[0]["x"], "rate": g[0]["rate"], "label": _runs([p["number"] for p in g])}
-        for g in groups
+        {"x": first["x"], "rate": first["rate"], "label": _runs(numbers)}
+        for first, numbers in groups
     ]
 
 
@@ -157,101 +157,45 @@ def _runs(numbers: Sequence[int]) -> str:
 
 def _spec(
     points: list[dict[str, Any]], labels: list[dict[str, Any]], cost: str, popularity: float | None
-) -> Any:
+) -> Callable[[int], Spec]:
     low, high = min(0.0, *(p["x_low"] for p in points)), max(1.0, *(p["x"] for p in points))
 
     def build(width: int) -> Spec:
-        x: Spec = {
-            "type": "quantitative",
-            "title": f"loss, {cost}",
-            "scale": {"domain": [low, high], "nice": False},
-            "axis": {"format": "%", "tickCount": 5, "grid": False},
-        }
-        y: Spec = {
-            "type": "quantitative",
-            "title": "largest of unique, found, sure",
-            "scale": {"domain": [0, 1]},
-            "axis": {"format": "%", "tickCount": 5},
-        }
-        color: Spec = {
-            "field": "kind",
-            "type": "nominal",
-            "sort": list(KINDS),
-            "scale": {"domain": list(KINDS), "range": [INK, SERIES[1], SOFT, SOFT]},
-            "legend": {"title": None, "symbolOpacity": 1, "columns": 4 if wide(width) else 1},
-        }
-        shape = {
-            **color,
-            "scale": {"domain": list(KINDS), "range": ["square", "diamond", "cross", "circle"]},
-        }
-        at: Spec = {"x": {"field": "x", **x}, "y": {"field": "rate", **y}}
-        front = [{"filter": "datum.front"}]
-        layers: list[Spec] = [
+        across = quantity(f"loss, {cost}", [low, high], **SHARE_AXIS, grid=False)
+        up = quantity("largest of unique, found, sure", **SHARE_AXIS)
+        up |= {"scale": {"domain": [0, 1]}}
+        x, x_low = ({"field": field, **across} for field in ("x", "x_low"))
+        y, y_low = ({"field": field, **up} for field in ("rate", "low"))
+        key = {"title": None, "symbolOpacity": 1, "columns": 4 if wide(width) else 1}
+        color, shape = (
             {
-                "mark": {
-                    "type": "line",
-                    "strokeWidth": 1,
-                    "opacity": 0.25,
-                    "color": SOFT,
-                    "aria": False,
-                },
-                "encoding": {
-                    **at,
-                    "detail": {"field": "family"},
-                    "order": {"field": "strength", "type": "quantitative"},
-                },
-            },
-            {
-                "transform": front,
-                "mark": {"type": "rule", "opacity": 0.7, "aria": False},
-                "encoding": {
-                    **at,
-                    "y": {"field": "low", **y},
-                    "y2": {"field": "high"},
-                    "color": color,
-                },
-            },
-            {
-                "transform": front,
-                "mark": {"type": "rule", "opacity": 0.7, "aria": False},
-                "encoding": {
-                    **at,
-                    "x": {"field": "x_low", **x},
-                    "x2": {"field": "x_high"},
-                    "color": color,
-                },
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {**at, "color": color, "shape": shape, "description": {"field": "tip"}},
-            },
-            # below points at the top, where the legend is; above all others
-            *(
-                {
-                    "data": {"values": [x for x in labels if (x["rate"] > 0.9) == top]},
-                    "encoding": {**at, "text": {"field": "label"}},
-                    "mark": {
-                        "type": "text",
-                        "align": "left",
-                        "dx": 7,
-                        "dy": 14 if top else -8,
-                        "color": INK,
-                        "fontWeight": "bold",
-                        "aria": False,
-                    },
-                }
-                for top in (False, True)
-            ),
-        ]
-        if popularity is not None:
-            layers.insert(
-                0,
-                {
-                    "data": {"values": [{"x": popularity}]},
-                    "encoding": {"x": {"field": "x", **x}},
-                    "mark": {"type": "rule", "strokeDash": [4, 4], "color": SOFT, "aria": False},
-                },
+                **category("kind", KINDS, legend=key),
+                "scale": {"domain": list(KINDS), "range": looks},
+            }
+            for looks in (
+                [INK, SERIES[1], SOFT, SOFT],
+                ["square", "diamond", "cross", "circle"],
             )
+        )
+        front, bar = {"transform": [{"filter": "datum.front"}]}, {"opacity": 0.7}
+        line, point = {"strokeWidth": 1, "opacity": 0.25, "color": SOFT}, POINT | {"size": 60}
+        order = {"field": "strength", "type": "quantitative"}
+        layers = [
+            layer("line", line, x=x, y=y, detail="family", order=order),
+            front | layer("rule", bar, x=x, y=y_low, y2="high", color=color),
+            front | layer("rule", bar, x=x_low, y=y, x2="x_high", color=color),
+            layer("point", point, x=x, y=y, color=color, shape=shape, description="tip"),
+        ]
+        # below points at the top, where the legend is; above all others
+        for top in (False, True):
+            look = {"align": "left", "dx": 7, "dy": 14 if top else -8, "color": INK}
+            some = {"data": {"values": [at for at in labels if (at["rate"] > 0.9) == top]}}
+            layers.append(
+                some | layer("text", look | {"fontWeight": "bold"}, x=x, y=y, text="label")
+            )
+        if popularity is not None:
+            dashed = layer("rule", {"strokeDash": [4, 4], "color": SOFT}, x=x)
+            layers.insert(0, {"data": {"values": [{"x": popularity}]}} | dashed)
         return {"width": width, "height": 380, "data": {"values": points}, "layer": layers}
 
     return build
@@ -259,23 +203,11 @@ def _spec(
 
 def notebook(found: Frontier) -> str:
     """A fragment without script or style sheet, for notebooks."""
-    drawn, rows = chart(found), table(found)
-    head = "".join(f"<th>{escape(c.title)}</th>" for c in rows.columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in rows.cells()
-    )
-    return (
-        '<div style="max-width: 44rem; background: #ffffff; color: #1b1f24; padding: 0.5rem 1rem">'
-        f"<p>{escape(sentence(found))}</p>{for_page(drawn.svg(), drawn.summary)}"
-        f"<details><summary>{escape(rows.title)}</summary><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></details></div>"
-    )
+    return chart_fragment([sentence(found)], chart(found))
 
 
 def page(found: Frontier, title: str | None = None) -> str:
     """HTML text of the page."""
-    from standout.report.page import fill
-
     return fill(
         "frontier.html.j2",
         it=found.provenance,

@@ -36,11 +36,12 @@ def wrong_noun(adversary: Plain) -> str:
         or adversary.get("gamma") is not None
     ):
         return str(adversary["wrong_kind"])
-    return (
-        time_words(adversary["time_within"] or 0, adversary.get("resolution", "day"))
-        .split()[0]
-        .rstrip("s")
-    )
+    return _time_noun(adversary)
+
+
+def _time_noun(adversary: Plain) -> str:
+    days = adversary.get("resolution", "day") == "day"
+    return "day" if days and not isinstance(adversary["time_within"], str) else "time"
 
 
 def amount_words(adversary: Plain) -> str:
@@ -61,19 +62,29 @@ def within_words(within: float | str) -> str:
     return within.replace(" ", "") if isinstance(within, str) else f"{within:g}"
 
 
+def channel_words(adversary: Plain) -> dict[str, str]:
+    """How exactly each known channel is known, by channel.
+
+    >>> channel_words({"value_within": 1, "time_within": None})
+    {'value': 'values ±1'}
+    """
+    words = {}
+    if adversary.get("gamma") is not None:
+        words["value"] = f"values ±{adversary['gamma']:g} of the scale"
+    elif adversary["value_within"] is not None:
+        words["value"] = value_words(adversary["value_within"])
+    if adversary["time_within"] is not None:
+        words["time"] = time_words(adversary["time_within"], adversary.get("resolution", "day"))
+    return words
+
+
 def kind_words(adversary: Plain) -> str:
     """Knowledge without its amount.
 
     >>> kind_words({"value_within": 1, "time_within": None, "gamma": None, "choose": "uniform", "length_within": None})
     'values ±1'
     """
-    words = []
-    if adversary.get("gamma") is not None:
-        words.append(f"values ±{adversary['gamma']:g} of the scale")
-    elif adversary["value_within"] is not None:
-        words.append(value_words(adversary["value_within"]))
-    if adversary["time_within"] is not None:
-        words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
+    words = list(channel_words(adversary).values())
     if adversary["choose"] != "uniform":
         words.append(str(adversary["choose"]))
     if adversary.get("length_within") is not None:
@@ -111,8 +122,7 @@ def phrase(adversary: Plain) -> str:
 def _channel_words(adversary: Plain, plural: str) -> str:
     """How exactly values and times are known, as part of a sentence; empty if neither is known."""
     value, time = adversary["value_within"], adversary["time_within"]
-    resolution = adversary.get("resolution", "day")
-    what = "day" if resolution == "day" and not isinstance(time, str) else "time"
+    what = _time_noun(adversary)
     if adversary.get("gamma") is None and value == 0 and time == 0 and what == "day":
         return f"exact value{plural} and day{plural}"
     parts = []
@@ -124,6 +134,10 @@ def _channel_words(adversary: Plain, plural: str) -> str:
         parts.append(f"value{plural} to within {within_words(value)}")
     if time is not None:
         within = f"{time:g}" if what == "day" else within_text(time)
-        exact = f"exact day{plural}" if what == "day" else f"time{plural} to the {resolution}"
+        exact = (
+            f"exact day{plural}"
+            if what == "day"
+            else f"time{plural} to the {adversary.get('resolution')}"
+        )
         parts.append(exact if time == 0 else f"{what}{plural} to within {within}")
     return " and ".join(parts)

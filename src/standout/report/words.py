@@ -84,6 +84,15 @@ def between(rate: Mapping[str, Any]) -> str:
     return f"{percent(rate['low'], -1)} to {percent(rate['high'], 1)}"
 
 
+def rate_words(rate: Mapping[str, Any]) -> str:
+    """Write a rate with its interval.
+
+    >>> rate_words({"rate": 0.99, "low": 0.981, "high": 1.0})
+    '99% (98.1% to 100%)'
+    """
+    return f"{percent(rate['rate'])} ({between(rate)})"
+
+
 def number(x: Any) -> str:
     """Write a number, a flag or nothing.
 
