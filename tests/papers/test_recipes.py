@@ -7,11 +7,10 @@ import pytest
 
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
-from standout.papers.draw import picture
-from standout.papers.folder import specification, table_text
 from standout.papers.mentions import simulate_mentions
-from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, recipes
-from standout.papers.summary import Summary, joined, of_figure
+from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, joined, of_figure, recipes
+from standout.papers.summary import Summary, specification, table_text
+from standout.report.drawing import picture
 
 ALL = [recipe for paper in PAPERS for recipe in recipes(paper)]
 FIGURES = {
@@ -82,9 +81,9 @@ def test_what_cannot_be_measured_has_a_reason_and_no_number():
     rows = recipe.run(bare)
     assert all(r["rate"] is None and "no record holds enough items" in r["note"] for r in rows)
     summary = Summary.of(bare, [(recipe, rows)])
-    assert {x.measured for x in summary.lines} == {"not measured"}
+    assert {x["measured"] for x in summary.lines} == {"not measured"}
     assert "Not measured: no record holds enough items" in summary.markdown()
-    assert {c[-1] for c in summary.claims} == {"not measurable here"}
+    assert {c["result"] for c in summary.claims} == {"not measurable here"}
 
 
 def test_no_targets_are_refused(small_twin: Dataset):

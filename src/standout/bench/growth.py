@@ -14,6 +14,7 @@ from standout.bench.clock import best_of
 from standout.bench.measure import Line
 from standout.data.dataset import Dataset
 from standout.engines.memory import MemoryEngine
+from standout.report.drawing import Spec, layer, quantity
 from standout.scoring.tasks import Score
 
 KNOWS = (2, 4, 8, 16, 32, 64)
@@ -112,38 +113,28 @@ def linear(lines: list[Line]) -> dict[str, float]:
     }
 
 
-def chart(lines: list[Line]) -> Any:
+def chart(points: list[Line]) -> Spec:
     """Time against the growing quantity, both axes logarithmic, the exponent in each title."""
-    import altair as alt
-    import pandas as pd
-
-    slope = exponents(lines)
     panels = []
-    for by, exponent in slope.items():
-        frame = pd.DataFrame([line for line in lines if line["by"] == by])
-        frame["milliseconds"] = 1e3 * frame["seconds"]
-        title = "core ms" if by == "targets" else "core ms per target"
+    for by, exponent in exponents(points).items():
+        rows = [{"x": p["x"], "milliseconds": 1e3 * p["seconds"]} for p in points if p["by"] == by]
+        axes = {
+            "x": {"field": "x", **quantity(by, tickCount=5, format="~s")},
+            "y": {
+                "field": "milliseconds",
+                **quantity(
+                    "core ms" if by == "targets" else "core ms per target", tickCount=5, format="~g"
+                ),
+            },
+        }
+        log = {"scale": {"type": "log"}}
         panels.append(
-            alt.Chart(
-                frame,
-                title=f"time grows as {by} to the power {exponent:.2f}",
-                width=260,
-                height=200,
-            )
-            .mark_line(point=True)
-            .encode(
-                alt.X(
-                    "x:Q",
-                    scale=alt.Scale(type="log"),
-                    axis=alt.Axis(tickCount=5, format="~s"),
-                    title=by,
-                ),
-                alt.Y(
-                    "milliseconds:Q",
-                    scale=alt.Scale(type="log"),
-                    axis=alt.Axis(tickCount=5, format="~g"),
-                    title=title,
-                ),
-            )
+            {
+                "title": f"time grows as {by} to the power {exponent:.2f}",
+                "width": 260,
+                "height": 200,
+                "data": {"values": rows},
+                **layer("line", {"point": True}, **{axis: s | log for axis, s in axes.items()}),
+            }
         )
-    return alt.concat(*panels, columns=2)
+    return {"concat": panels, "columns": 2}

@@ -53,6 +53,10 @@ class Mentions:
         """Bin of each mentioner, by number of mentions."""
         return np.minimum(np.log2(np.maximum(self.counts, 1)).astype(np.int64), len(BINS) - 1)
 
+    def groups(self) -> list[tuple[str, Array]]:
+        """Name of each bin, and which mentioners are in it."""
+        return [(name, self.bins() == b) for b, name in enumerate(BIN_NAMES)]
+
     def rated(self, dataset: Dataset) -> Array:
         """Whether the mentioner's own record holds the mentioned item."""
         return place(dataset, self.target[self.who], self.item) >= 0

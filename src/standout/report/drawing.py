@@ -281,7 +281,7 @@ def wide(width: int) -> bool:
     return width > NARROW + 60
 
 
-def series(names: Sequence[str]) -> dict[str, Spec]:
+def series(names: Sequence[Any]) -> dict[str, Spec]:
     """Color, shape and dash of each series. Where the colors begin again, each goes with the next shape."""
     looks = {}
     for channel, palette in {"color": SERIES, "shape": SHAPES, "strokeDash": DASHES}.items():
@@ -294,9 +294,9 @@ def series(names: Sequence[str]) -> dict[str, Spec]:
     return looks
 
 
-def legend(names: Sequence[str], width: int, **more: Any) -> Spec:
+def legend(names: Sequence[Any], width: int, **more: Any) -> Spec:
     """A legend with as many columns as fit the width."""
-    room = LETTER * max(map(len, names)) + 36
+    room = LETTER * max(len(str(name)) for name in names) + 36
     return {"title": None, "columns": max(1, min(len(names), int(width // room))), **more}
 
 
