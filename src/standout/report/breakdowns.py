@@ -22,11 +22,8 @@ from standout.report.drawing import (
 )
 from standout.report.knowledge_words import channel_words
 from standout.report.tables import (
-    KNOWLEDGE,
-    Column,
-    ReportTable,
+    make_table,
     rate_cells,
-    rate_columns,
 )
 from standout.report.view import Case, View
 from standout.report.words import number, percent, rate_words
@@ -37,25 +34,21 @@ Plain = Mapping[str, Any]
 BREAKDOWNS = {
     "lengths": (
         ("by_length", "shortest", "longest"),
-        Column("group", "items in the record", "text", "record length"),
-        "Hit rate by record length",
         "People found, by number of items in their record",
         "records of {} items",
     ),
     "rarity": (
         ("by_rarity", "rarest_from", "rarest_to"),
-        Column("group", "records that hold the rarest known item", "text", "support"),
-        "Hit rate by rarity of the known items",
         "People found, by how many others hold the rarest item known of them",
         "rarest item held by {}",
     ),
 }
-"""Keys of the rows and of their bounds, column, titles of table and chart, words for a group."""
+"""Keys of the rows and of their bounds, title of the chart, words for a group."""
 
 
 def breakdown(name: str, seen: View, about: Case) -> Chart | None:
     """Hit rate by record length ("lengths") or by how many records hold the rarest known item ("rarity")."""
-    (key, from_key, to_key), column, table, title, words = BREAKDOWNS[name]
+    (key, from_key, to_key), title, words = BREAKDOWNS[name]
     alike = seen.like(about)
     rows = []
     for c in seen.charted:
@@ -89,13 +82,11 @@ def breakdown(name: str, seen: View, about: Case) -> Chart | None:
     said = ", ".join(
         f"{words.format(r['group'])} {percent(r['rate'])}" for r in shown if r["about"]
     )
-    columns = (*KNOWLEDGE, column, *rate_columns("hit rate", "hit rate"))
     return Chart(
-        name,
         f"{title}, knowing {about.line}",
         f"Knowing {about.words}: {said}.",
         build,
-        ReportTable(name, table, columns, rows),
+        make_table(name, rows),
     )
 
 
@@ -146,18 +137,11 @@ def channels(seen: View) -> Chart | None:
         f"{percent(r['rate'])} with {r['panel']}, {r['value']}, {r['time']}"
         for r in (end(rows, key=lambda r: r["rate"]) for end in (max, min))
     ]
-    columns = (
-        *KNOWLEDGE[1:],
-        Column("value", "values"),
-        Column("time", "days"),
-        *rate_columns("hit rate", "hit rate"),
-    )
     return Chart(
-        "channels",
         "What values and days add to the items",
         f"Highest: {ends[0]}; lowest: {ends[1]}.",
         build,
-        ReportTable("channels", "What values and days add", columns, rows),
+        make_table("channels", rows),
     )
 
 
@@ -202,20 +186,13 @@ def sparsity(measured: Plain) -> Chart | None:
         f"compared by {c['similarity']}, half of the records have no neighbor more similar than {c['quartiles'][1]:.2f}"
         for c in curves
     )
-    columns = (
-        Column("compared", "compared by"),
-        Column("epsilon", "similarity", "number"),
-        Column("delta", "records with such a neighbor", "share"),
-        Column("", "95% interval", "interval", "interval"),
-    )
     return Chart(
-        "sparsity",
         "How many records have a near neighbor",
         summary[:1].upper() + summary[1:] + ".",
         lambda width: lines(
             rows, "compared", width, {}, x={"field": "epsilon", **x}, y={"field": "delta", **y}
         ),
-        ReportTable("sparsity", "Records with a near neighbor", columns, rows),
+        make_table("sparsity", rows),
     )
 
 
@@ -238,18 +215,11 @@ def information(measured: Plain) -> Chart | None:
         said = f"The most popular item alone gives {ends[0]['bits']:.1f} bits, the least popular {ends[-1]['bits']:.1f}."
     if ends and (total := measured.get("overview", {}).get("n_records")):
         said += f" It is held by {percent(ends[0]['support'] / total)} of records."
-    columns = (
-        Column("rank", "popularity rank", "count"),
-        Column("support", "records that hold it", "count"),
-        Column("channel", "known"),
-        Column("bits", "bits", "number"),
-    )
     return Chart(
-        "information",
         "What one known entry gives away, by popularity of the item",
         said,
         lambda width: lines(
             rows, "channel", width, {}, x=x, y={"field": "bits", **quantity("bits")}
         ),
-        ReportTable("information", "Bits that one known entry gives away", columns, rows),
+        make_table("information", rows),
     )

@@ -28,15 +28,9 @@ from standout.report.drawing import (
 )
 from standout.report.sentences import judge_level
 from standout.report.tables import (
-    ATTACK,
-    KNOWLEDGE,
-    STRONGEST,
-    Column,
-    ReportTable,
+    make_table,
     named_rate,
     rate_cells,
-    rate_columns,
-    rate_with_interval,
 )
 from standout.report.view import Case, View, amounts, view
 from standout.report.words import number, percent, rate_words
@@ -95,22 +89,12 @@ def risk(seen: View) -> Chart:
         for c in seen.charted
         if (rate := c.measure(name)) is not None
     ]
-    columns = (
-        *KNOWLEDGE,
-        *rate_with_interval("unique"),
-        *rate_with_interval("sure"),
-        STRONGEST,
-        *rate_columns("found", "found"),
-        Column("rate_all", "found, of all people", "share", "of all people"),
-        Column("random", "random guess", "share", "random guess"),
-    )
     ranges = [_range(name, points) for name in PANELS]
     return Chart(
-        "risk",
         "People unique, sure and found, by number of known items",
         f"Share of people with enough items.{''.join(ranges)} All numbers are in the table.",
         lambda width: _risk_spec(points, seen, width),
-        ReportTable("risk", "Risk by number of known items", columns, rows),
+        make_table("risk", rows),
     )
 
 
@@ -193,18 +177,11 @@ def attackers(seen: View, about: Case) -> Chart:
         )
         for title in titles
     ]
-    columns = (
-        *KNOWLEDGE,
-        ATTACK,
-        *rate_columns("hit rate", "hit rate"),
-        Column("wins", "strongest", "text", "strongest attack"),
-    )
     return Chart(
-        "attacks",
         f"Every attack, knowing {about.line}",
         f"Hit rates. {'; '.join(firsts)}.",
         build,
-        ReportTable("attacks", "Every attack on the same targets", columns, rows),
+        make_table("attacks", rows),
     )
 
 
@@ -242,18 +219,11 @@ def absent(seen: View, about: Case) -> Chart | None:
         )
         return spec | {"height": 240}
 
-    columns = (
-        *KNOWLEDGE,
-        ATTACK,
-        Column("right", "named correctly", "share", "named correctly"),
-        Column("false", "false match", "share", "false match"),
-    )
     return Chart(
-        "absent",
         f"Correct names against false names, knowing {alike[0].line}",
         f"A lower threshold gives more correct and more false names.{_at_false_rates(about)}",
         build,
-        ReportTable("absent", "Correct and false names at each threshold", columns, rows),
+        make_table("absent", rows),
     )
 
 
@@ -283,13 +253,6 @@ def bits(seen: View) -> Chart | None:
     ]
     if not rows:
         return None
-    columns = (
-        *KNOWLEDGE,
-        ATTACK,
-        Column("prior", "nothing known", "bits"),
-        Column("mean", "left, mean", "bits", "bits left"),
-        *(Column(f"p{p}", f"{p}% of people at most", "bits") for p in (5, 25, 50, 75, 95)),
-    )
     prior, order = rows[0]["prior"], amounts([c for c in seen.cases if c.uncertainty])
     kinds = list(dict.fromkeys(r["kind"] for r in rows))
 
@@ -311,11 +274,10 @@ def bits(seen: View) -> Chart | None:
 
     least = min(rows, key=lambda r: r["mean"])
     return Chart(
-        "bits",
         "Remaining uncertainty about a person's record, in bits, by number of known items",
         f"Of {prior:.1f} bits, {number(round(least['mean'], 2))} are left on average knowing "
         f"{least['panel']}, {least['kind']}. "
         "Thin line: 5% to 95% of people; bar: middle half; tick: median.",
         build,
-        ReportTable("bits", "Remaining uncertainty in bits", columns, rows),
+        make_table("bits", rows),
     )

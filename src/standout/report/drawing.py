@@ -96,12 +96,16 @@ CONFIG: Spec = {
 class Chart:
     """A Vega-Lite specification for any width, with a summary in words and the table of its data."""
 
-    name: str
     title: str
     summary: str
     """What a reader who cannot see the chart should know."""
     build: Callable[[int], Spec]
     table: ReportTable
+
+    @property
+    def name(self) -> str:
+        """Name of its files, which is that of its table."""
+        return self.table.name
 
     def spec(self, width: int = WIDE) -> Spec:
         """Complete Vega-Lite specification, e.g. for `altair.Chart.from_dict`."""

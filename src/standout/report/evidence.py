@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from standout.report.tables import Column, ReportTable, Section, heading, written
+from standout.report.tables import Section, heading, make_table, written
 from standout.report.view import View
 from standout.report.words import number, percent, several
 
@@ -217,9 +217,9 @@ def evidence(seen: View) -> Section:
             r["attack"]["label"]: r["attack"] for case in seen.cases for r in case.results
         }.values()
     ]
-    columns = (Column("label", "attack"), Column("options", "options"))
-    table = ReportTable("parameters", "Attacks and their options", columns, tuple(rows))
-    return Section("evidence", "Evidence", tables=(table,), points=tuple(points))
+    return Section(
+        "evidence", "Evidence", tables=[make_table("parameters", rows)], points=tuple(points)
+    )
 
 
 OPTIONS = {

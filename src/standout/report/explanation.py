@@ -19,7 +19,7 @@ from standout.report.drawing import (
     quantity,
     series,
 )
-from standout.report.tables import Column, ReportTable
+from standout.report.tables import ReportTable, make_table
 from standout.report.words import number, percent, several
 
 if TYPE_CHECKING:
@@ -175,7 +175,6 @@ def _fact_name(fact: Plain, it: Plain) -> str:
 
 def fact_table(it: Plain) -> ReportTable:
     """A row per fact, the rarest item first."""
-    titles = {"best": "first record", "second": "second", "target": "asked-for record"}
     rows = []
     for k, f in enumerate(it["facts"], 1):
         known, without = entry_words(f), f["without"]
@@ -187,31 +186,13 @@ def fact_table(it: Plain) -> ReportTable:
             "same": without and ("same" if without["same_best"] else "another"),
             **f["after"],
         }
-        for key in titles:
+        for key in ("best", "second", "target"):
             part = f.get("runner_up" if key == "second" else key)
             row[f"{key}_holds"] = entry_words(part["holds"]) if part else None
             row[f"{key}_adds"] = part["contribution"] if part else None
         rows.append(row)
-    records = [
-        column
-        for key, title in titles.items()
-        if key != "target" or any(r["target_holds"] for r in rows)
-        for column in (
-            Column(f"{key}_holds", f"{title} holds"),
-            Column(f"{key}_adds", "adds to it", "number"),
-        )
-    ]
-    columns = (
-        Column("item", "item"),
-        Column("known", "known"),
-        Column("share", "records that hold it", "share"),
-        *records,
-        Column("eccentricity", "lead without this fact", "number", "eccentricity"),
-        Column("same", "first record without it"),
-        Column("bits", "bits left with the facts so far", "bits", "bits left"),
-        Column("rank", "records that fit as well so far", "count"),
-    )
-    return ReportTable("facts", "Fact by fact, the rarest item first", columns, rows)
+    shown = any(r["target_holds"] for r in rows)
+    return make_table("facts", rows, without=() if shown else ("target_holds", "target_adds"))
 
 
 def explanation_charts(it: Plain) -> list[Chart]:
@@ -282,15 +263,8 @@ def waterfall(it: Plain) -> Chart | None:
             "layer": layers,
         }
 
-    columns = (
-        Column("fact", "fact"),
-        Column("from", "before", "bits"),
-        Column("to", "after", "bits"),
-    )
     summary = f"From {prior:.1f} bits down to {number(round(left, 2))}, the rarest item first."
-    return Chart(
-        "waterfall", title, summary, build, ReportTable("waterfall", title, columns, rows[1:-1])
-    )
+    return Chart(title, summary, build, make_table("waterfall", rows[1:-1]))
 
 
 def contributions(it: Plain) -> Chart | None:
@@ -332,16 +306,9 @@ def contributions(it: Plain) -> Chart | None:
     most = max(gap, key=lambda fact: gap[fact])
     share = it["facts"][order.index(most)]["share"]
     held = "" if share is None else f", an item that {percent(share)} of records hold"
-    columns = (
-        Column("fact", "fact"),
-        Column("record", "record"),
-        Column("holds", "holds"),
-        Column("adds", "adds", "number"),
-    )
     return Chart(
-        "contributions",
         "What each fact adds to the first and the second record",
         f"The fact that separates them most is {most}{held}.",
         build,
-        ReportTable("contributions", "What each fact adds", columns, rows),
+        make_table("contributions", rows),
     )

@@ -24,7 +24,7 @@ from standout.report.drawing import (
 from standout.report.frontier_words import SHORT, how, not_measured, sentence
 from standout.report.page import chart_fragment, fill
 from standout.report.sections import AWARENESS_KINDS
-from standout.report.tables import STRONGEST, Column, ReportTable, rate_with_interval
+from standout.report.tables import Column, ReportTable, rate_with_interval
 from standout.report.words import between, percent
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def table(found: Frontier) -> ReportTable:
         *(column for name in MEASURES for column in rate_with_interval(name)),
         Column("worst", "judged by"),
         Column("n", "people tested", "count", "target"),
-        STRONGEST,
+        Column("attack", "strongest attack", "text", "strongest attack"),
         *(Column(key, title, "share") for key, title in AWARENESS_KINDS.items()),
         Column("false_match", "false match", "share", "false match"),
         Column("cost", f"loss, {SHORT[found.measure]}", "share"),
@@ -81,7 +81,6 @@ def chart(found: Frontier) -> Chart:
     if found.popularity_loss is not None:
         summary += f" Dashed line: recommending the most popular items to everyone ({100 * found.popularity_loss:.0f}% lost)."
     return Chart(
-        "frontier",
         f"Risk against what is lost ({cost})",
         summary,
         _spec(points, _labels(points), cost, found.popularity_loss),

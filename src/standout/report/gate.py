@@ -10,7 +10,7 @@ from standout.data.reading.columns import listed
 from standout.gate.verdict import not_measured
 from standout.report.page import fill
 from standout.report.page import fragment as html_fragment
-from standout.report.tables import Column, ReportTable, html_table
+from standout.report.tables import ReportTable, html_table, make_table
 from standout.report.words import percent
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
         limits=_table(verdict),
         columns=_columns(verdict),
         sources=_sources(verdict),
-        tests=_tests(verdict),
+        tests=make_table("tests", list(map(_blanks, verdict["tests"]))),
         lines=(
             "Decision (release / do not release)",
             "Reason, if it differs from the verdict",
@@ -122,24 +122,9 @@ def _where(row: Mapping[str, Any]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-VERDICT = Column("verdict", "verdict")
-RATE = Column("rate", "rate", "share")
-BOUNDS = Column("lower", "at least", "share"), Column("upper", "at most", "share")
-TARGETS = Column("n", "targets", "number")
-
-
 def _table(verdict: Mapping[str, Any]) -> ReportTable:
-    columns = (
-        VERDICT,
-        Column("limit", "limit or requirement"),
-        Column("max", "limit", "share"),
-        RATE,
-        *BOUNDS,
-        TARGETS,
-        Column("said", "why"),
-    )
     rows = [{**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"]]
-    return ReportTable("limits", "Limits and requirements", columns, rows)
+    return make_table("limits", rows)
 
 
 def _whole(made: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -154,17 +139,11 @@ def _columns(verdict: Mapping[str, Any]) -> ReportTable | None:
     given = verdict["provenance"].get("columns")
     if not given:
         return None
-    columns = (
-        Column("name", "column"),
-        Column("status", "status"),
-        Column("why", "why"),
-        Column("identifier", "direct identifier"),
-    )
     rows = [
         {**row, "name": listed([row["name"]]), "identifier": row["identifier"] or ""}
         for row in given
     ]
-    return ReportTable("columns", "Columns of the release", columns, rows)
+    return make_table("columns", rows)
 
 
 def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -174,12 +153,6 @@ def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
         for row in verdict["table"]
         if row["kind"] == "limit"
     ]
-
-
-def _tests(verdict: Mapping[str, Any]) -> ReportTable:
-    texts = {"limit": "limit", "adversary": "knows", "attack": "attack", "group": "group"}
-    columns = (VERDICT, *(Column(k, title) for k, title in texts.items()), TARGETS, RATE, *BOUNDS)
-    return ReportTable("tests", "All tests", columns, [_blanks(row) for row in verdict["tests"]])
 
 
 def _blanks(row: Mapping[str, Any]) -> dict[str, Any]:

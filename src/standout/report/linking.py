@@ -10,53 +10,13 @@ from standout.audit.findings import write_whole
 from standout.linking.findings import LinkFindings, sentences
 from standout.linking.split import said
 from standout.report.page import fill
-from standout.report.tables import Column, ReportTable
+from standout.report.tables import ReportTable, make_table
 from standout.report.words import percent, rate_words
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 RULES = {"spacing": "spacing test", "posterior": "posterior at least 1 - rate"}
-INTERVAL = Column("", "95 % interval", "interval")
-BINS = (
-    Column("items", "known items"),
-    Column("people", "people", "count"),
-    Column("expected", "expected right links", "number"),
-    Column("accepted_5", "accepted at 5 % wrong", "count"),
-    Column("accepted_1", "accepted at 1 % wrong", "count"),
-    Column("refused", "test does not apply", "count"),
-)
-CUTS = (
-    Column("rule", "rule"),
-    Column("fdr", "asked false discovery rate", "share"),
-    Column("accepted", "accepted links", "count"),
-    Column("expected_false", "expected share wrong, by posterior", "share"),
-    Column("false", "share wrong in truth", "share"),
-    INTERVAL,
-)
-CALIBRATION = (
-    Column("range", "posterior"),
-    Column("n", "links", "count"),
-    Column("mean", "mean posterior", "share"),
-    Column("rate", "right in truth", "share"),
-    INTERVAL,
-)
-K_IDENTIFIED = (
-    Column("attack", "attack"),
-    Column("k", "k", "count"),
-    Column("rate", "right record among the first k", "share"),
-    INTERVAL,
-    Column("n", "people", "count"),
-)
-REASONS = (Column("reason", "Set Intersection"), Column("rate", "share", "share"), INTERVAL)
-DEFENSE = (
-    Column("items_dropped", "rarest items dropped", "share"),
-    Column("entries_dropped", "entries dropped", "share"),
-    Column("k", "k", "count"),
-    Column("rate", "right record among the first k", "share"),
-    INTERVAL,
-)
-
 MEASURED_IF_ASKED = ("links-calibration-by-count", "links-defense")
 
 
@@ -102,11 +62,10 @@ def show(found: LinkFindings, console: Console) -> None:
 
 def tables(found: LinkFindings) -> list[ReportTable]:
     """All tables of the run; those about the truth only if it was given."""
-    title = "Accepted links at each false discovery rate"
-    columns = CUTS if found.truth else CUTS[:4]
+    without = () if found.truth else ("false", "")
     out = [
-        ReportTable("links-accepted", title, columns, _cuts(found)),
-        ReportTable("links-by-items", "By number of known items", BINS, found.links["by_facts"]),
+        make_table("links-accepted", _cuts(found), without=without),
+        make_table("links-by-items", found.links["by_facts"]),
     ]
     return [*out, *_truth_tables(found.truth)] if found.truth else out
 
@@ -137,40 +96,17 @@ def _truth_tables(truth: Mapping[str, Any]) -> list[ReportTable]:
         for row in truth["by_facts"]
         for rate in row["rates"]
     ]
-    made = [
-        ReportTable(
-            "links-calibration",
-            "Posterior and truth",
-            CALIBRATION,
-            ranges(truth["calibration"], 1),
-        ),
-        ReportTable(
-            "links-calibration-by-count",
-            "Posterior and truth, in groups of equal numbers of people",
-            CALIBRATION,
-            ranges(truth.get("calibration_by_count", ()), 2),
-        ),
-        ReportTable(
-            "links-k",
-            "Right record among the first k, for people in the release",
-            K_IDENTIFIED,
-            ranks,
-        ),
-        ReportTable(
-            "links-k-by-items",
-            "Right record first, by number of known items",
-            K_IDENTIFIED,
-            by_items,
-        ),
-        ReportTable("links-reasons", "Why Set Intersection fails", REASONS, truth["reasons"]),
-        ReportTable(
-            "links-defense",
-            "Scoring after the owner drops the rarest items",
-            DEFENSE,
-            [{**row, **rate} for row in truth.get("defense", ()) for rate in row["rates"]],
-        ),
-    ]
-    return [t for t in made if t.rows or t.name not in MEASURED_IF_ASKED]
+    rows = {
+        "links-calibration": ranges(truth["calibration"], 1),
+        "links-calibration-by-count": ranges(truth.get("calibration_by_count", ()), 2),
+        "links-k": ranks,
+        "links-k-by-items": by_items,
+        "links-reasons": truth["reasons"],
+        "links-defense": [
+            {**row, **rate} for row in truth.get("defense", ()) for rate in row["rates"]
+        ],
+    }
+    return [make_table(name, x) for name, x in rows.items() if x or name not in MEASURED_IF_ASKED]
 
 
 def facts(found: LinkFindings) -> list[tuple[str, str]]:

@@ -10,16 +10,12 @@ from standout.report.breakdowns import breakdown, channels
 from standout.report.evidence import data_read, evidence, limits
 from standout.report.sentences import judge_level
 from standout.report.tables import (
-    ATTACK,
-    STRONGEST,
-    WORDS,
     Column,
-    ReportTable,
     Section,
     generic,
     heading,
+    make_table,
     named_rate,
-    rate_with_interval,
 )
 from standout.report.view import Case, View, view, why_falling
 from standout.report.why import described, theorem
@@ -103,17 +99,7 @@ def _attackers(seen: View, about: Case) -> Section:
         }
         for c in seen.cases
     ]
-    columns = (
-        WORDS,
-        STRONGEST,
-        *rate_with_interval("rate", "hit rate"),
-        Column("vs_difference", "lead", "points"),
-        Column("vs_low", "lead, low", "points"),
-        Column("vs_high", "lead, high", "points"),
-        Column("vs_p_value", "p", "p", "McNemar test"),
-    )
-    title = "The strongest attack and its lead over Scoreboard-RH"
-    table = ReportTable("strongest", title, columns, rows)
+    table = make_table("strongest", rows)
     shown = [charts.attackers(seen, about)] if len(seen.attacks) > 1 else []
     return Section("attackers", "The strongest attacker", text, shown, [table])
 
@@ -148,13 +134,7 @@ def _awareness(seen: View) -> Section | None:
             rows.append(row)
     if not rows:
         return None
-    naive, unaware, adaptive = (
-        rate_with_interval(kind, title, "hit rate") for kind, title in AWARENESS_KINDS.items()
-    )
-    by = Column("by", "best unaware attack", "text", "attack")
-    columns = (WORDS, *naive, *unaware, by, *adaptive)
-    title = "Hit rates of attackers who know the defense and who do not"
-    table = ReportTable("awareness", title, columns, rows)
+    table = make_table("awareness", rows)
     return Section("awareness", "If the attacker knows the defense", [AWARENESS], tables=[table])
 
 
@@ -176,24 +156,11 @@ def _absent(seen: View, about: Case) -> Section:
         }
         for c, tuned in calibrated
     ]
-    columns = (
-        WORDS,
-        ATTACK,
-        Column("right", "named correctly", "share", "named correctly"),
-        Column("false", "false match", "share", "false match"),
-        Column("", "95% interval", "interval", "interval"),
-        *(
-            Column(
-                f"prior{p['prior']:g}",
-                f"precision if {percent(p['prior'])} are in the data",
-                "share",
-                "precision",
-            )
-            for p in calibrated[0][1]["precision"]
-        ),
-    )
-    names = "Names given at the calibrated threshold, and how many of them are correct"
-    table = ReportTable("precision", names, columns, rows)
+    priors = [
+        Column(f"prior{p:g}", f"precision if {percent(p)} are in the data", "share", "precision")
+        for p in (one["prior"] for one in calibrated[0][1]["precision"])
+    ]
+    table = make_table("precision", rows, *priors)
     text = (
         "An attacker does not know whether the person is in the data at all. Every target was therefore attacked twice: with its "
         "record in the data, and with the record removed. The attacker names somebody only if the best record is far enough "
@@ -233,8 +200,7 @@ def _who(seen: View, about: Case) -> Section:
         )
         for k in (r["k"] for r in about.result["k_identified"])
     ]
-    title = "People among the best-fitting records"
-    table = ReportTable("candidates", title, (WORDS, ATTACK, *lists), rows)
+    table = make_table("candidates", rows, *lists)
     text = (
         "An average hides differences between people. Here records are grouped by how many items they hold, in groups of about "
         "equal size. Being among the first few candidates is a risk too: a short list can be checked by hand."

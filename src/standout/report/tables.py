@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.report.words import between, number, percent
@@ -57,34 +60,9 @@ class Column:
         return "" if x is None else str(x)
 
 
-KNOWLEDGE = (
-    Column("kind", "known of the person", "text", "kind of knowledge"),
-    Column("knows", "items known", "count", "item"),
-    Column("wrong", "of them wrong", "count"),
-)
-"""Columns of a chart's table that name the knowledge."""
-
-WORDS = Column("words", "known of the person", "text", "kind of knowledge")
-ATTACK = Column("attack", "attack", "text", "attack")
-STRONGEST = Column("attack", "strongest attack", "text", "strongest attack")
-
-
-def rate_with_interval(key: str, title: str = "", term: str = "") -> tuple[Column, Column]:
-    """Columns of a rate and its interval: keys `key`, and `key` with `_low` and `_high`; "rate" stands alone."""
-    interval = "" if key == "rate" else f"{key}_"
-    return (
-        Column(key, title or key, "share", term or title or key),
-        Column(interval, "95% interval", "interval", "interval"),
-    )
-
-
-def rate_columns(title: str, term: str) -> tuple[Column, ...]:
-    """Columns of a rate: itself, its interval, its counts."""
-    return (
-        *rate_with_interval("rate", title, term),
-        Column("count", "found", "count"),
-        Column("n", "people tested", "count", "target"),
-    )
+def rate_with_interval(key: str) -> tuple[Column, Column]:
+    """Columns of one of several rates, with its interval."""
+    return Column(key, key, "share", key), Column(f"{key}_", "95% interval", "interval", "interval")
 
 
 def rate_cells(rate: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +118,25 @@ class ReportTable:
         import pandas as pd
 
         return pd.DataFrame(self.plain(), columns=self.keys)
+
+
+def make_table(
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    *more: Column,
+    without: Collection[str] = (),
+) -> ReportTable:
+    """A table with the title and columns of tables.toml, followed by `more`; `without` some of them."""
+    tables = _read_specs()
+    spec, groups = tables[name], tables["groups"]
+    lists = [[c] if isinstance(c, list) else groups[c] for c in spec["columns"]]
+    columns = [Column(*fields) for group in lists for fields in group if fields[0] not in without]
+    return ReportTable(name, spec["title"], [*columns, *more], rows)
+
+
+@cache
+def _read_specs() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 
 
 def inert(cell: Any) -> Any:

@@ -7,13 +7,10 @@ from typing import Any
 
 from standout.report.breakdowns import information, sparsity
 from standout.report.tables import (
-    ATTACK,
-    Column,
-    ReportTable,
     Section,
     generic,
     is_table,
-    rate_with_interval,
+    make_table,
 )
 from standout.report.view import Case, View
 from standout.report.words import between, number, percent, several
@@ -25,46 +22,8 @@ TEXT = (
     "A handful of items then fits one record only. A fact about a rare item carries more bits than one about a popular item."
 )
 
-TABLES: dict[str, tuple[str, tuple[Column, ...]]] = {
-    "lengths": (
-        "How many items records hold",
-        (
-            Column("items", "items in the record", "count"),
-            Column("records", "records", "count"),
-            Column("at_most", "records with at most this many", "share"),
-        ),
-    ),
-    "supports": (
-        "How many records hold an item, the most popular first",
-        (
-            Column("rank", "popularity rank of the item", "count"),
-            Column("support", "records that hold it", "count", "support"),
-            Column("share_of_pairs", "share of all entries up to this rank", "share"),
-        ),
-    ),
-    "outside_top": (
-        "Records with items that are not among the most popular",
-        (
-            Column("top", "most popular items left out", "count"),
-            Column("items", "other items held, at least", "count"),
-            Column("records", "records", "count"),
-            Column("share", "share of records", "share"),
-        ),
-    ),
-    "length_fits": ("Distributions fitted to the number of items per record", ()),
-    "support_fits": ("Distributions fitted to the number of records per item", ()),
-}
-"""Tables that are known, with their headings."""
-
-FIT = (
-    Column("kind", "distribution"),
-    Column("start", "fitted to counts from", "count"),
-    Column("share", "share of counts fitted", "share"),
-    Column("ks", "distance from the data (0 = perfect fit)", "number"),
-    Column("alpha", "exponent of the power law", "number"),
-    Column("mu", "mean of the logarithm", "number"),
-    Column("sigma", "standard deviation of the logarithm", "number"),
-)
+TABLES = ("lengths", "supports", "outside_top", "length_fits", "support_fits")
+"""Tables that are known."""
 
 
 def described(content: Plain, title: str) -> Section:
@@ -74,9 +33,7 @@ def described(content: Plain, title: str) -> Section:
     overview = rest.pop("overview", None)
     points = overview_points(overview) if isinstance(overview, Mapping) else []
     tables = [
-        ReportTable(f"describe-{key}", name, columns or FIT, rest.pop(key))
-        for key, (name, columns) in TABLES.items()
-        if is_table(rest.get(key))
+        make_table(f"describe-{key}", rest.pop(key)) for key in TABLES if is_table(rest.get(key))
     ]
     others = generic("describe", title, rest)
     return Section(
@@ -175,16 +132,7 @@ def theorem(seen: View) -> Section | None:
             "exactly), so nothing is predicted."
         )
         return Section("theorem", TITLE, (none, STATEMENT))
-    agreement = "median share of a record's items on which another record agrees"
-    columns = (
-        Column("kind", "known of the person", "text", "kind of knowledge"),
-        Column("knows", "items known", "count"),
-        Column("at_least", "found by the theorem, at least", "share", "theorem"),
-        *rate_with_interval("rate", "found in this audit", "hit rate"),
-        ATTACK,
-        Column("agreement", agreement, "share"),
-    )
-    table = ReportTable("theorem", "Predicted by the theorem and measured", columns, rows)
+    table = make_table("theorem", rows)
     return Section("theorem", TITLE, (*_conclusion(rows), STATEMENT, ASSUMPTIONS), tables=(table,))
 
 
