@@ -25,7 +25,7 @@ from standout.errors import ParameterError
 from standout.experiment.outcomes import attack_people
 from standout.formulas.f06 import k_identified
 from standout.papers.mentions import BIN_NAMES, Mentions
-from standout.papers.recipe import Claim, RecipeInputs, Rows, rate_columns
+from standout.papers.recipe import Claim, RecipeInputs, Row, Rows, rate_columns
 
 KS = (1, 5, 10, 100)
 ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -123,7 +123,7 @@ def ranks(
     dataset: Dataset | None = None,
 ) -> Array:
     """Rank of each mentioner's own record in the likely list, tied records all before it."""
-    data = setting.dataset if dataset is None else dataset
+    data = dataset or setting.dataset
     out = np.full(mentions.n, data.n_records, np.int64)
     # an item that the release lost does not distinguish records; Set Intersection must still see it
     known = mentions if name == "set-intersection" else mentions.only(held(mentions, data))
@@ -145,7 +145,7 @@ def adaptive_ranks(
     `Mentions.bins`): misdirecting mentions are among them. She expects wrong mentions to be
     popular, so that a popular mention says little and a rare one much.
     """
-    data = setting.dataset if dataset is None else dataset
+    data = dataset or setting.dataset
     out = np.full(mentions.n, data.n_records, np.int64)
     known = mentions.only(held(mentions, data))
     size = known.bins()
@@ -160,6 +160,11 @@ def adaptive_ranks(
 def held(mentions: Mentions, dataset: Dataset) -> Array:
     """Per mention: whether some record of the release holds the item."""
     return np.asarray((mentions.item >= 0) & (np.append(dataset.supports, 0)[mentions.item] > 0))
+
+
+def identified(rank: Array, k: int = 1) -> Row:
+    """Columns of the share of mentioners who are among the first k."""
+    return rate_columns(k_identified(rank, k))
 
 
 def algorithm_ranks(setting: RecipeInputs, algorithm: str) -> Array:
@@ -200,7 +205,7 @@ def _figure_3(setting: RecipeInputs) -> Rows:
 
 def _figure_4(setting: RecipeInputs) -> Rows:
     return [
-        {"algorithm": name, "k": k, **rate_columns(k_identified(algorithm_ranks(setting, name), k))}
+        {"algorithm": name, "k": k, **identified(algorithm_ranks(setting, name), k)}
         for name in ALGORITHMS
         for k in KS
     ]
@@ -210,9 +215,12 @@ def _figure_5(setting: RecipeInputs) -> Rows:
     mentions = the_mentions(setting)
     groups = [*mentions.groups(), ("≥ 8", mentions.counts >= 8)]
     return [
-        {"algorithm": name, "mentions": words, **rate_columns(hit[inside])}
+        {
+            "algorithm": name,
+            "mentions": words,
+            **identified(algorithm_ranks(setting, name)[inside]),
+        }
         for name in PUBLISHED_ALGORITHMS
-        for hit in [k_identified(algorithm_ranks(setting, name), 1)]
         for words, inside in groups
         if inside.any()
     ]
@@ -240,12 +248,11 @@ def owner_defense(setting: RecipeInputs) -> Rows:
                 "entries_dropped": share,
             }
             for k in KS:
-                hit = k_identified(rank, k)
-                first = not hit.any() and not done[k]
+                rates = identified(rank, k)
+                first = not rates["count"] and not done[k]
                 done[k] |= first
-                out.append({**point, "k": f"k = {k}", "first_zero": first, **rate_columns(hit)})
-            hit = k_identified(adapted, 1)
-            out.append({**point, "k": ADAPTIVE, "first_zero": False, **rate_columns(hit)})
+                out.append({**point, "k": f"k = {k}", "first_zero": first, **rates})
+            out.append({**point, "k": ADAPTIVE, "first_zero": False, **identified(adapted)})
         return out
 
     return setting.once("f06 owner", work)
@@ -257,24 +264,21 @@ def _figure_8(setting: RecipeInputs) -> Rows:
     for share in HIDDEN:
         said = hide_rarest(mentions, setting.dataset, share)
         rank = ranks(setting, "scoring", {}, said)
-        out += [
-            {"hidden": share, "k": f"k = {k}", **rate_columns(k_identified(rank, k))} for k in KS
-        ]
-        adapted = k_identified(adaptive_ranks(setting, said), 1)
-        out.append({"hidden": share, "k": ADAPTIVE, **rate_columns(adapted)})
+        out += [{"hidden": share, "k": f"k = {k}", **identified(rank, k)} for k in KS]
+        adapted = adaptive_ranks(setting, said)
+        out.append({"hidden": share, "k": ADAPTIVE, **identified(adapted)})
     return out
 
 
 def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
     """Ranks by Scoring after `n` misdirecting mentions."""
+    knows = strategy in (ANSWERED, MODELED)
 
     def work() -> Array:
-        ds, lists = setting.dataset, misdirecting_lists(setting.dataset)
-        if strategy not in (ANSWERED, MODELED):
-            return ranks(
-                setting, "scoring", {}, misdirect(the_mentions(setting), ds, lists[strategy], n)
-            )
-        said = misdirect(the_mentions(setting), ds, lists[POPULAR], n)
+        ds, added = setting.dataset, misdirecting_lists(setting.dataset)
+        said = misdirect(the_mentions(setting), ds, added[POPULAR if knows else strategy], n)
+        if not knows:
+            return ranks(setting, "scoring", {}, said)
         rare = np.append(ds.popularity_rank, ds.n_items)[said.item] >= IGNORED
         # if an attacker would have no mention left, keep all
         left = np.bincount(said.who[rare], minlength=said.n)[said.who]
@@ -283,18 +287,17 @@ def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
             return adaptive_ranks(setting, believed if n else said)
         return ranks(setting, "scoring", {}, believed)
 
-    if n == 0 and strategy not in (ANSWERED, MODELED):
+    if n == 0 and not knows:
         return algorithm_ranks(setting, "Scoring")
     return setting.once(("f06 misdirected", strategy, n), work)
 
 
 def _figure_9(setting: RecipeInputs) -> Rows:
-    out: Rows = []
-    for strategy in [*misdirecting_lists(setting.dataset), ANSWERED, MODELED]:
-        for n in ADDED:
-            hit = k_identified(misdirected_ranks(setting, strategy, n), 1)
-            out.append({"strategy": strategy, "added": n, **rate_columns(hit)})
-    return out
+    return [
+        {"strategy": strategy, "added": n, **identified(misdirected_ranks(setting, strategy, n))}
+        for strategy in [*misdirecting_lists(setting.dataset), ANSWERED, MODELED]
+        for n in ADDED
+    ]
 
 
 ORDER = [

@@ -20,7 +20,7 @@ from standout.report.drawing import (
     series,
 )
 from standout.report.tables import ReportTable, make_table
-from standout.report.words import number, percent, several
+from standout.report.words import TERMS, number, percent, several
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,14 +42,14 @@ TERMS_USED = (
 
 def render_explanation(explanation: Plain, path: str | Path) -> Path:
     """Write the explanation as a page, completely or not at all."""
-    from standout.report.page import fill, glossary
+    from standout.report.page import fill
 
     return write_whole(
         path,
         fill(
             "explain.html.j2",
             it=explanation,
-            terms={k: v for k, v in glossary().items() if k in TERMS_USED},
+            terms={term: TERMS[term] for term in TERMS_USED},
             sentences=sentences(explanation),
             charts=explanation_charts(explanation),
             table=fact_table(explanation),

@@ -150,50 +150,31 @@ def how(found: Frontier) -> list[tuple[str, str]]:
     it = found.provenance
     ranking, rating = it["settings"]["ranking"], it["settings"]["rating"]
     model = ", ".join(f"{k} {v:g}" for k, v in ranking.items())
-    out = [
-        (
-            "Risk",
-            f"{it['n_targets']:,} people are attacked, drawn among {it['n_eligible']:,} with enough items, the same for "
-            f"every defense. The strongest of {several(len(it['attacks']), 'attack')} ({', '.join(it['attacks'])}) is "
-            f"chosen on one half of them, and all rates are measured on the other half ({it['n_reported']:,}). On a "
-            "defended release the likelihood also runs with the published parameters of the defense (adaptive) and without "
-            "them (naive, with the changed channels ignored, fitted).",
-        ),
-        (
-            "Unique, found, sure",
-            " ".join([*(f"{name}: {TERMS[name]}" for name in MEASURES), JUDGED]),
-        ),
-        (
-            "Clear effect",
-            "A setting has a clear effect if its risk is below that of the undefended data by a paired test on the same "
-            "people, at 5% for all settings together. Only such settings can be on the front: no other setting is "
-            "measurably better.",
-        ),
-        ("Knowledge", "; ".join(who["words"] for who in it["adversaries"])),
-        (
-            "Utility",
-            f"{percent(it['held_out'])} of each person's items are held out before the defense. A recommender "
-            f"(implicit ALS: {model}) is trained on the release and has to find them. Settings were tuned on the "
-            "undefended data. People and items that the release lost count as not found.",
-        ),
-        ("Baseline", _baseline(found)),
-        (
-            "Noise",
-            f"Utility is measured on {len(it['seeds'])} random splits. Noise is half the 95% interval of the mean. "
-            "Differences within it are not ranked.",
-        ),
-    ]
-    out = [(name, text) for name, text in out if text]
+    points = {
+        "Risk": f"{it['n_targets']:,} people are attacked, drawn among {it['n_eligible']:,} with enough items, the same for "
+        f"every defense. The strongest of {several(len(it['attacks']), 'attack')} ({', '.join(it['attacks'])}) is "
+        f"chosen on one half of them, and all rates are measured on the other half ({it['n_reported']:,}). On a "
+        "defended release the likelihood also runs with the published parameters of the defense (adaptive) and without "
+        "them (naive, with the changed channels ignored, fitted).",
+        "Unique, found, sure": " ".join([*(f"{name}: {TERMS[name]}" for name in MEASURES), JUDGED]),
+        "Clear effect": "A setting has a clear effect if its risk is below that of the undefended data by a paired test on the "
+        "same people, at 5% for all settings together. Only such settings can be on the front: no other setting is "
+        "measurably better.",
+        "Knowledge": "; ".join(who["words"] for who in it["adversaries"]),
+        "Utility": f"{percent(it['held_out'])} of each person's items are held out before the defense. A recommender "
+        f"(implicit ALS: {model}) is trained on the release and has to find them. Settings were tuned on the "
+        "undefended data. People and items that the release lost count as not found.",
+        "Baseline": _baseline(found),
+        "Noise": f"Utility is measured on {len(it['seeds'])} random splits. Noise is half the 95% interval of the mean. "
+        "Differences within it are not ranked.",
+    }
     if rating is not None:
         terms = ", ".join(f"{k} {v:g}" for k, v in rating.items())
-        out.append(
-            (
-                "Predicted values",
-                f"Biased matrix factorization ({terms}). The loss is the share of the gain over a "
-                "constant prediction that the release loses.",
-            )
+        points["Predicted values"] = (
+            f"Biased matrix factorization ({terms}). The loss is the share of the gain over a "
+            "constant prediction that the release loses."
         )
-    return out
+    return [(name, text) for name, text in points.items() if text]
 
 
 def not_measured(found: Frontier) -> list[tuple[str, str]]:

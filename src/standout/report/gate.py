@@ -63,27 +63,39 @@ def show(verdict: Mapping[str, Any], console: Console) -> None:
 def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
     """HTML text of the page."""
     made = verdict["provenance"]
-    facts = [
-        ("Verdict", verdict["verdict"]),
-        ("Policy", str(verdict["policy"].get("name") or "without a name")),
-        ("Policy, SHA-256", made["policy_sha256"]),
-        ("Release, SHA-256", made["data_sha256"]),
-        *_whole(made),
-        *([("Source, SHA-256", made["source_sha256"])] if "source_sha256" in made else []),
-        *([("Defense", made["defense"])] if "defense" in made else []),
-        ("Random seed", str(made["seed"])),
-        ("Measured", made["created"]),
-        ("standout", made["versions"]["standout"]),
-    ]
+    facts = {
+        "Verdict": verdict["verdict"],
+        "Policy": str(verdict["policy"].get("name") or "without a name"),
+        "Policy, SHA-256": made["policy_sha256"],
+        "Release, SHA-256": made["data_sha256"],
+    }
+    # everything that the release holds, or why there is no hash of it
+    if "whole_sha256" in made:
+        facts[f"Release, {made['whole_covers']}, SHA-256"] = made["whole_sha256"]
+    elif "whole_covers" in made:
+        facts["Not covered by a hash"] = made["whole_covers"]
+    if "source_sha256" in made:
+        facts["Source, SHA-256"] = made["source_sha256"]
+    if "defense" in made:
+        facts["Defense"] = made["defense"]
+    facts |= {
+        "Random seed": str(made["seed"]),
+        "Measured": made["created"],
+        "standout": made["versions"]["standout"],
+    }
+    limits = [row for row in verdict["table"] if row["kind"] == "limit"]
     return fill(
         "gate.html.j2",
         it=verdict,
         sentence=_sentence(verdict),
-        facts=facts,
+        facts=facts.items(),
         name=str(title or "").strip(),
-        limits=_table(verdict),
+        limits=make_table(
+            "limits",
+            [{**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"]],
+        ),
         columns=_columns(verdict),
-        sources=_sources(verdict),
+        sources=[(row["limit"], row["source"] or "not stated") for row in limits],
         tests=make_table("tests", list(map(_blanks, verdict["tests"]))),
         lines=(
             "Decision (release / do not release)",
@@ -122,18 +134,6 @@ def _where(row: Mapping[str, Any]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _table(verdict: Mapping[str, Any]) -> ReportTable:
-    rows = [{**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"]]
-    return make_table("limits", rows)
-
-
-def _whole(made: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The hash of everything that the release holds, or why there is none."""
-    if "whole_sha256" in made:
-        return [(f"Release, {made['whole_covers']}, SHA-256", made["whole_sha256"])]
-    return [("Not covered by a hash", made["whole_covers"])] if "whole_covers" in made else []
-
-
 def _columns(verdict: Mapping[str, Any]) -> ReportTable | None:
     """Every column of the release; None if the data has none."""
     given = verdict["provenance"].get("columns")
@@ -144,15 +144,6 @@ def _columns(verdict: Mapping[str, Any]) -> ReportTable | None:
         for row in given
     ]
     return make_table("columns", rows)
-
-
-def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Where the number of each limit comes from."""
-    return [
-        (row["limit"], row["source"] or "not stated")
-        for row in verdict["table"]
-        if row["kind"] == "limit"
-    ]
 
 
 def _blanks(row: Mapping[str, Any]) -> dict[str, Any]:

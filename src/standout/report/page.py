@@ -20,15 +20,6 @@ from standout.report.words import TERMS
 if TYPE_CHECKING:
     from standout.theory.describe import Description
 
-MORE_TERMS: dict[str, str] = {
-    "named correctly": "The target is in the data, the best record is far enough ahead to be named, and it is the target's.",
-    "phi": "Smallest lead at which Scoreboard and Scoreboard-RH name a record, in standard deviations of all scores.",
-    "theorem": "A proved statement of a paper. It applies to this data only if its assumptions hold here.",
-    "sparse": "Hardly any record has another one that resembles it. The numbers say how similar and for how many records.",
-    "bit": "Unit of uncertainty: one bit is the uncertainty between two equally likely records, ten bits that of 1,024.",
-}
-"""Terms of the page in addition to those of `words.TERMS`."""
-
 PLAIN = ("item", "record", "at most", "interval", "bit", "phi", "found", "sure", "unique")
 """Terms that are too common in plain sentences to be linked there."""
 
@@ -97,14 +88,9 @@ def fill(template: str, **content: Any) -> str:
         .render(
             style=assets.joinpath("report.css").read_text(encoding="utf-8"),
             script=assets.joinpath("report.js").read_text(encoding="utf-8"),
-            **{"terms": glossary(), **content},
+            **{"terms": TERMS, **content},
         )
     )
-
-
-def glossary() -> dict[str, str]:
-    """Every term that a page may use, with its explanation."""
-    return {**MORE_TERMS, **TERMS}
 
 
 @cache
@@ -152,11 +138,10 @@ def explained(text: str) -> Any:
     # longest first, so that "strongest attack" is not taken for "attack"; placeholders prevent
     # links within links
     spots: list[str] = []
-    terms = glossary()
-    for term in sorted(terms, key=len, reverse=True):
+    for term in sorted(TERMS, key=len, reverse=True):
         found = re.search(rf"\b{re.escape(term)}(?:e?s)?\b", safe, flags=re.IGNORECASE)
         if found and term not in PLAIN:
-            link = f'<a class="term" href="#{anchor(term)}" title="{escape_once(terms[term])}">{found[0]}</a>'
+            link = f'<a class="term" href="#{anchor(term)}" title="{escape_once(TERMS[term])}">{found[0]}</a>'
             spots.append(link)
             safe = f"{safe[: found.start()]}\x00{len(spots) - 1}\x00{safe[found.end() :]}"
     return Markup(re.sub(r"\x00(\d+)\x00", lambda m: spots[int(m[1])], safe))
