@@ -119,10 +119,10 @@ def limits(seen: View) -> Section:
 
 
 def _eligible(seen: View) -> str:
-    fewest = min(seen.cases, key=lambda c: int(c.result["n_eligible"]))
-    n, total = int(fewest.result["n_eligible"]), int(seen.data["n_records"])
+    fewest = min(seen.cases, key=lambda c: int(c.entry["n_eligible"]))
+    n, total = int(fewest.entry["n_eligible"]), int(seen.data["n_records"])
     return (
-        f"At most {several(max(int(c.result['n_targets']) for c in seen.cases), 'record')}, drawn at random "
+        f"At most {several(max(int(c.entry['n_targets']) for c in seen.cases), 'record')}, drawn at random "
         f"among those that hold enough items. For {fewest.words} these are {number(n)} of {number(total)} "
         f"({percent(n / total)}). The rates say nothing about the others."
     )

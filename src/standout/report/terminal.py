@@ -37,13 +37,11 @@ def show(findings: Findings, console: Console | None = None, prior: float = PRIO
     for sentence in write_statements(seen, prior):
         say(sentence)
     out.print()
-    head, *rows = _risk_rows(seen)
-    attack = head.index("strongest")
-    out.print(plain_table(head, rows, (*LEFT, attack), (0, attack)))
+    out.print(_plain_table(_risk_rows(seen)))
     say(_footnote(seen), "dim")
     if known := awareness_cells(seen):
         out.print()
-        out.print(plain_table(known[0], known[1:]))
+        out.print(_plain_table(known))
         say(AWARENESS, "dim")
     for warning in seen.warnings:
         say(f"Note: {warning}", "yellow")
@@ -92,15 +90,17 @@ def to_markdown(findings: Findings, prior: float = PRIOR) -> str:
 
 def _markdown(rows: list[list[str]]) -> str:
     """Lines of a Markdown table; the first row is the heading."""
-    rule = ["---" if title in (*HEAD[:2], "strongest") else "---:" for title in rows[0]]
+    rule = ["---" if title in LEFT else "---:" for title in rows[0]]
     return "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], rule, *rows[1:]])
 
 
 HEAD = ["known of the person", "items", "unique", "sure", "found", "of all", "strongest", "false"]
 OF_ALL = HEAD.index("of all")
 """Column that is left out if everybody holds enough items."""
-LEFT = (0, 1)
-"""Columns that are left-aligned, beside the strongest attack."""
+WRAPS = ("known of the person", "strongest")
+"""Columns that may wrap; a cut number misleads."""
+LEFT = (*WRAPS, "items")
+"""Columns that are left-aligned."""
 
 
 def _everybody(seen: View) -> bool:
@@ -113,26 +113,23 @@ def _risk_rows(seen: View, repeat: bool = False) -> list[list[str]]:
     return [row[:OF_ALL] + row[OF_ALL + 1 :] for row in rows] if _everybody(seen) else rows
 
 
-def plain_table(
-    head: list[str],
-    rows: list[list[str]],
-    left: tuple[int, ...] = (0,),
-    wraps: tuple[int, ...] = (0,),
-) -> Any:
-    """A table without frame; the columns `left` are left-aligned. Only the columns `wraps` may wrap: a cut number misleads."""
+def _plain_table(rows: list[list[str]]) -> Any:
+    """A table without frame; the first row is the heading."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for k, title in enumerate(head):
-        side: Any = "left" if k in left else "right"
-        widest = None if k in wraps else max(map(len, [title, *(row[k] for row in rows)]))
+    for k, title in enumerate(rows[0]):
         table.add_column(
-            Text(title), justify=side, no_wrap=k not in wraps, overflow="fold", min_width=widest
+            Text(title),
+            justify="left" if title in LEFT else "right",
+            no_wrap=title not in WRAPS,
+            overflow="fold",
+            min_width=None if title in WRAPS else max(len(row[k]) for row in rows),
         )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+    for row in rows[1:]:
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -170,9 +170,9 @@ class View:
         return [c for c in self.charted if (c.line, c.group) == (about.line, about.group)]
 
 
-def view(findings: Findings | Plain) -> View:
-    """View of findings, or of the plain data of their JSON file."""
-    plain = findings.to_dict() if isinstance(findings, Findings) else findings
+def view(findings: Findings) -> View:
+    """View of findings."""
+    plain = findings.to_dict()
     if not plain.get("results"):
         # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
@@ -198,18 +198,11 @@ def view(findings: Findings | Plain) -> View:
 
 
 def _case(entry: Plain, name: dict[str, Any]) -> Case:
-    # charts and tables read one attack at a time: copy what holds for all of them to each
-    shared = {key: entry[key] for key in ("n_targets", "n_eligible")}
-    results = tuple({**shared, **one} for one in entry["attacks"])
-    best = max(results, key=lambda r: float(r["hit"]["rate"]))
-    winner = entry["strongest"]
-    if winner is not None:
-        named = [r for r in results if r["attack"]["label"] == winner["attack"]]
-        if not named:
-            raise InputError(
-                f"the findings name {winner['attack']!r} as strongest attack, but hold no result of it"
-            )
-        best = named[0]
+    winner, results = entry["strongest"], tuple(entry["attacks"])
+    if winner is None:
+        best = max(results, key=lambda r: float(r["hit"]["rate"]))
+    else:
+        best = next(r for r in results if r["attack"]["label"] == winner["attack"])
     return Case(
         **name,
         adversary=entry["adversary"],
@@ -286,61 +279,39 @@ def weaker_first(case: Case) -> tuple[Any, ...]:
     return (case.knows, *_exactness(case.adversary))
 
 
-def at_least_as_strong(one: Case, other: Case) -> bool:
-    """Whether `one` knows at least as much as `other`: facts, values, days, choice."""
-    return (
-        one.adversary["choose"] == other.adversary["choose"]
-        and one.knows - _expected_wrong(one) >= other.knows - _expected_wrong(other)
-        and _expected_wrong(one) / one.knows <= _expected_wrong(other) / other.knows
-        and all(
-            a >= b
-            for a, b in zip(
-                _exactness(one.adversary)[:2], _exactness(other.adversary)[:2], strict=True
-            )
-        )
-    )
-
-
-def _expected_wrong(case: Case) -> float:
+def _strength(case: Case) -> tuple[float, ...]:
+    """What is known, each part larger for more: right facts, share of right facts, times, values."""
     wrong = float(case.adversary["wrong"])
-    return wrong * case.knows if wrong < 1 else wrong
+    expected = wrong * case.knows if wrong < 1 else wrong
+    return (case.knows - expected, -expected / case.knows, *_exactness(case.adversary)[:2])
+
+
+def _exceeds(one: Case, other: Case) -> bool:
+    """Whether `one` knows as much as `other` in every respect, and more in one."""
+    parts = list(zip(_strength(one), _strength(other), strict=True))
+    same_choice = one.adversary["choose"] == other.adversary["choose"]
+    return same_choice and all(a >= b for a, b in parts) and any(a > b for a, b in parts)
 
 
 def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
     """Cases that no other case exceeds in what is known."""
-    return [
-        c
-        for c in cases
-        if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)
-    ]
-
-
-def falling(seen: View) -> Case | None:
-    """The first case that finds fewer of all people than one with fewer items known in the same way; None if there is none."""
-    for case in sorted(seen.cases, key=weaker_first):
-        fewer = [
-            c
-            for c in seen.cases
-            if c.kind == case.kind and c.knows < case.knows and not c.adversary["wrong"]
-        ]
-        lost = case.eligible_share < 1 and not case.adversary["wrong"]
-        if lost and any(
-            c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"]
-            for c in fewer
-        ):
-            return case
-    return None
+    return [c for c in cases if not any(_exceeds(d, c) for d in cases)]
 
 
 def why_falling(seen: View) -> str:
-    """Why more knowledge finds fewer of all people, where that happens; else nothing."""
-    case = falling(seen)
-    if case is None:
-        return ""
-    return (
-        f"The share of all people falls where more items are known than many people hold: {case.knows} items can be known of "
-        f"{100 * case.eligible_share:.0f}% of people, and the others count as not found."
-    )
+    """Why a case finds fewer of all people than one with fewer items known in the same way; empty if none does."""
+    right = [c for c in seen.cases if not c.adversary["wrong"]]
+    for case in sorted(right, key=weaker_first):
+        fewer = [c for c in right if c.kind == case.kind and c.knows < case.knows]
+        if case.eligible_share < 1 and any(
+            c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"]
+            for c in fewer
+        ):
+            return (
+                f"The share of all people falls where more items are known than many people hold: {case.knows} items can be "
+                f"known of {100 * case.eligible_share:.0f}% of people, and the others count as not found."
+            )
+    return ""
 
 
 def unmeasured(seen: View) -> str:
