@@ -23,8 +23,7 @@ from standout.report.drawing import (
 )
 from standout.report.frontier_words import SHORT, how, not_measured, sentence
 from standout.report.page import chart_fragment, fill
-from standout.report.sections import AWARENESS_KINDS
-from standout.report.tables import Column, ReportTable, rate_with_interval
+from standout.report.tables import ReportTable, make_table
 from standout.report.words import between, percent
 
 if TYPE_CHECKING:
@@ -34,24 +33,11 @@ if TYPE_CHECKING:
 def table(found: Frontier) -> ReportTable:
     """One row per cell, by risk."""
     rows = sorted(numbered(found), key=lambda r: (-r["rate"], r["cost"]))
-    shown = [m for m in found.measures if m != found.measure]
-    columns = (
-        Column("defense", "defense"),
-        Column("number", "on the front", "count"),
-        Column("clear_effect", "clear effect", "number"),
-        *(column for name in MEASURES for column in rate_with_interval(name)),
-        Column("worst", "judged by"),
-        Column("n", "people tested", "count", "target"),
-        Column("attack", "strongest attack", "text", "strongest attack"),
-        *(Column(key, title, "share") for key, title in AWARENESS_KINDS.items()),
-        Column("false_match", "false match", "share", "false match"),
-        Column("cost", f"loss, {SHORT[found.measure]}", "share"),
-        Column("noise", "± noise", "share"),
-        *(Column(f"{m}_loss", f"loss, {SHORT[m]}", "share") for m in shown),
-        Column("people", "people kept", "share"),
-        Column("items", "items kept", "share"),
-    )
-    return ReportTable("frontier", "Risk and cost of every defense tried", columns, rows)
+    losses = {"cost": found.measure} | {
+        f"{m}_loss": m for m in found.measures if m != found.measure
+    }
+    cost, *others = [(key, f"loss, {SHORT[m]}", "share") for key, m in losses.items()]
+    return make_table("frontier", rows, cost, ("noise", "± noise", "share"), *others)
 
 
 def chart(found: Frontier) -> Chart:

@@ -10,7 +10,6 @@ from standout.report.breakdowns import breakdown, channels
 from standout.report.evidence import data_read, evidence, limits
 from standout.report.sentences import judge_level
 from standout.report.tables import (
-    Column,
     Section,
     generic,
     heading,
@@ -157,7 +156,7 @@ def _absent(seen: View, about: Case) -> Section:
         for c, tuned in calibrated
     ]
     priors = [
-        Column(f"prior{p:g}", f"precision if {percent(p)} are in the data", "share", "precision")
+        (f"prior{p:g}", f"precision if {percent(p)} are in the data", "share", "precision")
         for p in (one["prior"] for one in calibrated[0][1]["precision"])
     ]
     table = make_table("precision", rows, *priors)
@@ -195,9 +194,7 @@ def _who(seen: View, about: Case) -> Section:
         for c in seen.cases
     ]
     lists = [
-        Column(
-            f"k{k}", "alone first" if k == 1 else f"among the first {k}", "share", "k-identified"
-        )
+        (f"k{k}", "alone first" if k == 1 else f"among the first {k}", "share", "k-identified")
         for k in (r["k"] for r in about.result["k_identified"])
     ]
     table = make_table("candidates", rows, *lists)

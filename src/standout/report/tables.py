@@ -60,11 +60,6 @@ class Column:
         return "" if x is None else str(x)
 
 
-def rate_with_interval(key: str) -> tuple[Column, Column]:
-    """Columns of one of several rates, with its interval."""
-    return Column(key, key, "share", key), Column(f"{key}_", "95% interval", "interval", "interval")
-
-
 def rate_cells(rate: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of a rate, for a row."""
     return {k: rate[k] for k in ("rate", "low", "high", "count", "n")}
@@ -123,15 +118,15 @@ class ReportTable:
 def make_table(
     name: str,
     rows: Sequence[Mapping[str, Any]],
-    *more: Column,
+    *more: Sequence[str],
     without: Collection[str] = (),
 ) -> ReportTable:
-    """A table with the title and columns of tables.toml, followed by `more`; `without` some of them."""
+    """A table with the title and columns of tables.toml; `more` are those of its group "more", `without` are left out."""
     tables = _read_specs()
-    spec, groups = tables[name], tables["groups"]
-    lists = [[c] if isinstance(c, list) else groups[c] for c in spec["columns"]]
+    groups = {**tables["groups"], "more": more}
+    lists = [[c] if isinstance(c, list) else groups[c] for c in tables[name]["columns"]]
     columns = [Column(*fields) for group in lists for fields in group if fields[0] not in without]
-    return ReportTable(name, spec["title"], [*columns, *more], rows)
+    return ReportTable(name, tables[name]["title"], columns, rows)
 
 
 @cache
