@@ -101,10 +101,10 @@ def test_an_unknown_paper_or_figure_is_refused():
 def test_a_claim_is_judged_on_the_common_targets_only():
     first = (np.arange(100), np.ones(100, np.bool_))
     second = (np.arange(50, 150), np.zeros(100, np.bool_))
-    claim = Claim.paired("x", "first ≥ second", first, second)
+    claim = Claim.paired("first ≥ second", first, second)
     assert (claim.n, claim.difference, claim.word) == (50, 1.0, "holds")
-    assert Claim.paired("x", "the other way round", second, first).word == "contradicted"
-    assert Claim.paired("x", "the same", first, first).word == "equal"
+    assert Claim.paired("the other way round", second, first).word == "contradicted"
+    assert Claim.paired("the same", first, first).word == "equal"
     mixed = (np.arange(100), np.arange(100) % 2 == 0)
     other = (np.arange(100), np.arange(100) % 2 == 1)
-    assert Claim.paired("x", "as often one as the other", mixed, other).word == "undecided"
+    assert Claim.paired("as often one as the other", mixed, other).word == "undecided"

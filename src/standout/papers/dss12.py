@@ -196,9 +196,9 @@ def _claims_1(setting: RecipeInputs) -> list[Claim]:
         try:
             a, b = (certified(setting, m, g, TS[0]) for m, g in (first, second))
         except EligibilityError:
-            out.append(Claim.not_measurable("fig01", text))
+            out.append(Claim.not_measurable(text))
             continue
-        out.append(Claim.paired("fig01", text, (a.targets, a.isolated), (b.targets, b.isolated)))
+        out.append(Claim.paired(text, (a.targets, a.isolated), (b.targets, b.isolated)))
     return out
 
 

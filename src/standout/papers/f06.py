@@ -316,7 +316,7 @@ def _claims_4(setting: RecipeInputs) -> list[Claim]:
     hits = {
         a: (people, k_identified(algorithm_ranks(setting, a), 1)) for pair in ORDER for a in pair
     }
-    return [Claim.paired("fig04", f"{a} ≥ {b} (k = 1)", hits[a], hits[b]) for a, b in ORDER]
+    return [Claim.paired(f"{a} ≥ {b} (k = 1)", hits[a], hits[b]) for a, b in ORDER]
 
 
 def _claims_9(setting: RecipeInputs) -> list[Claim]:
@@ -329,7 +329,7 @@ def _claims_9(setting: RecipeInputs) -> list[Claim]:
     claims = {"5 popular mentions protect: none ≥ 5": hits(POPULAR, 0)}
     if rare in misdirecting_lists(setting.dataset):
         claims["popular protects better than rare: 5 rare ≥ 5 popular"] = hits(rare, 5)
-    return [Claim.paired("fig09", text, first, popular) for text, first in claims.items()]
+    return [Claim.paired(text, first, popular) for text, first in claims.items()]
 
 
 RUNS = {

@@ -55,7 +55,7 @@ def best_guess(setting: RecipeInputs, cases: list[Case]) -> Rows:
         found = trial(setting, who)
         return [{"criterion": c, **rate_columns(hit(found, c))} for c in CRITERIA]
 
-    out = [r for columns, who in cases for r in measured(columns, who, rows)]
+    out = measured(cases, rows)
     return sorted(out, key=lambda r: CRITERIA.index(r["criterion"]) if "criterion" in r else -1)
 
 
@@ -83,7 +83,7 @@ def bits(setting: RecipeInputs, cases: list[Case]) -> Rows:
                     "prior": prior,
                 }
 
-    out = [r for columns, who in cases for r in measured(columns, who, rows)]
+    out = measured(cases, rows)
     return sorted(
         out, key=lambda r: ((RANK, LINEUP).index(r.get("measure", RANK)), str(r.get("group")))
     )
@@ -97,8 +97,7 @@ def _both(setting: RecipeInputs) -> Rows:
         yield {"case": "in the data: found", **rate_columns(hit(found, STANDS_OUT))}
         yield {"case": "removed: “not there”", **rate_columns(~found.absent_matched)}
 
-    out = [r for columns, who in dated() for r in measured(columns, who, rows)]
-    return sorted(out, key=lambda r: str(r.get("case")))
+    return sorted(measured(dated(), rows), key=lambda r: str(r.get("case")))
 
 
 def _sparsity(setting: RecipeInputs) -> Rows:
@@ -179,13 +178,13 @@ def _more_items(cases: list[Case]) -> Pairs:
     return pairs
 
 
-def _claims(figure: str, pairs: Pairs) -> Callable[[RecipeInputs], list[Claim]]:
+def _claims(pairs: Pairs) -> Callable[[RecipeInputs], list[Claim]]:
     def compare(setting: RecipeInputs, text: str) -> Claim:
         try:
             a, b = (trial(setting, who) for who in pairs[text])
         except EligibilityError:
-            return Claim.not_measurable(figure, text)
-        return Claim.paired(figure, text, (a.target, hit(a, BEST)), (b.target, hit(b, BEST)))
+            return Claim.not_measurable(text)
+        return Claim.paired(text, (a.target, hit(a, BEST)), (b.target, hit(b, BEST)))
 
     return lambda setting: [compare(setting, text) for text in pairs]
 
@@ -216,19 +215,16 @@ RUNS: dict[str, Callable[[RecipeInputs], Rows]] = {
 }
 CLAIMS = {
     "fig04": _claims(
-        "fig04",
         _more_items(dated()) | _with_known("sharper days find more: ±3 ≥ ±14 ({})", dated(), 0, 1),
     ),
-    "fig08": _claims("fig08", _more_items(undated())),
+    "fig08": _claims(_more_items(undated())),
     "fig09": _claims(
-        "fig09",
         _with_known(
             "rarer items find more: outside the top 500 ≥ all items ({})", by_popularity(), 2, 0
         ),
     ),
     "fig10": _claims(
-        "fig10",
         {"fewer wrong items find more: 6 of 8 ≥ 4 of 8": (by_error()[5][1], by_error()[7][1])},
     ),
-    "fig12": _claims("fig12", _with_known("knowing the length helps ({})", by_length(), 1, 0)),
+    "fig12": _claims(_with_known("knowing the length helps ({})", by_length(), 1, 0)),
 }

@@ -110,9 +110,12 @@ def trial(setting: RecipeInputs, who: Adversary, *, absent: bool = False) -> Out
     return Outcomes.from_arrays(setting.once(("trial", asked, absent), work))
 
 
-def measured(columns: Row, who: Adversary, rows: Callable[[Adversary], Iterable[Row]]) -> Rows:
-    """Rows of a point; if no record can be a target, one row with a note instead of a number."""
-    try:
-        return [{**columns, **row} for row in rows(who)]
-    except EligibilityError as error:
-        return [{**columns, "n": 0, "rate": None, "bits": None, "note": str(error)}]
+def measured(cases: list[Case], rows: Callable[[Adversary], Iterable[Row]]) -> Rows:
+    """Rows of each case; if no record can be a target, one row with a note instead of a number."""
+    out: Rows = []
+    for columns, who in cases:
+        try:
+            out += [{**columns, **row} for row in rows(who)]
+        except EligibilityError as error:
+            out.append({**columns, "n": 0, "rate": None, "bits": None, "note": str(error)})
+    return out

@@ -78,7 +78,6 @@ class RecipeInputs:
 class Claim:
     """A claim of a paper about two cases, compared on the same targets."""
 
-    figure: str
     text: str
     n: int
     difference: float
@@ -98,29 +97,27 @@ class Claim:
         return "holds" if self.low > 0 else "undecided"
 
     @classmethod
-    def not_measurable(cls, figure: str, text: str) -> Claim:
+    def not_measurable(cls, text: str) -> Claim:
         """A claim about cases without targets in this data."""
-        return cls(figure, text, 0, np.nan, np.nan, np.nan)
+        return cls(text, 0, np.nan, np.nan, np.nan)
 
     @classmethod
-    def paired(
-        cls, figure: str, text: str, first: tuple[Array, Array], second: tuple[Array, Array]
-    ) -> Claim:
+    def paired(cls, text: str, first: tuple[Array, Array], second: tuple[Array, Array]) -> Claim:
         """Compare (targets, outcome) of two cases on the targets that both have.
 
         >>> import numpy as np
         >>> one = (np.array([1, 2, 3]), np.array([True, True, False]))
         >>> two = (np.array([2, 1, 9]), np.array([False, True, True]))
-        >>> claim = Claim.paired("fig04", "first ≥ second", one, two)
+        >>> claim = Claim.paired("first ≥ second", one, two)
         >>> claim.n, claim.difference, claim.word
         (2, 0.5, 'undecided')
         """
         _, a, b = np.intersect1d(first[0], second[0], return_indices=True)
         gaps = first[1][a].astype(np.float64) - second[1][b].astype(np.float64)
         if gaps.size == 0:
-            return cls.not_measurable(figure, text)
+            return cls.not_measurable(text)
         mean, half = float(gaps.mean()), Z_95 * float(gaps.std()) / np.sqrt(gaps.size)
-        return cls(figure, text, int(gaps.size), mean, mean - half, mean + half)
+        return cls(text, int(gaps.size), mean, mean - half, mean + half)
 
 
 def no_claims(setting: RecipeInputs) -> list[Claim]:
@@ -245,13 +242,8 @@ def joined(recipe: Recipe, rows: Rows) -> Rows:
     """Rows joined with the printed number of their bar or point; numbers in the text precede independent reproductions."""
     out = [dict(r) for r in rows]
     for p in of_figure(recipe):
-        for row in out:
-            # a bound or another column is not the height of this bar
-            if (
-                p.relation == "="
-                and p.column in ("rate", "bits", "users", "f")
-                and p.fits(row)
-                and "published" not in row
-            ):
-                row["published"] = p.number(row)
+        # a bound or another column is not the height of a bar
+        if p.relation == "=" and p.column in ("rate", "bits", "users", "f"):
+            for row in filter(p.fits, out):
+                row.setdefault("published", p.number(row))
     return out

@@ -89,12 +89,8 @@ def show_explanation(explanation: Plain, console: Console | None = None) -> None
         adds = [_score(row[key]) for key in ("best_adds", "second_adds")]
         lead = _score(row["eccentricity"]) + (" (another)" if row["same"] == "another" else "")
         bits = "–" if row["bits"] is None else f"{row['bits']:.1f}"
-        grid.add_row(
-            *(
-                Text(cell)
-                for cell in (row["item"], row["known"], percent(row["share"]), *adds, lead, bits)
-            )
-        )
+        cells = (row["item"], row["known"], percent(row["share"]), *adds, lead, bits)
+        grid.add_row(*map(Text, cells))
     out.print(grid)
 
 
@@ -107,8 +103,8 @@ def entry_words(entry: Plain | None) -> str:
     """Write an entry: its value and its day, as far as they are known."""
     if entry is None:
         return "not held"
-    parts = [number(entry["value"])] if entry["value"] is not None else []
-    return ", ".join([*parts, *([entry["day"]] if entry["day"] is not None else [])]) or "held"
+    known = [x for x in (entry["value"], entry["day"]) if x is not None]
+    return ", ".join(map(number, known)) or "held"
 
 
 def sentences(it: Plain) -> list[str]:
