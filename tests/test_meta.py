@@ -28,7 +28,6 @@ HEAVY = {
     "numba",
     "duckdb",
     "pandas",
-    "altair",
     "polars",
     "pyarrow",
     "scipy",

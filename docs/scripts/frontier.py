@@ -28,8 +28,7 @@ from standout.defenses.frontier import SCHEMA_VERSION, SEEDS, TARGETS, UNDEFENDE
 from standout.defenses.frontier_cells import Bench, Setting
 from standout.defenses.frontier_front import highest_rate, losses, risk_of
 from standout.defenses.frontier_risk import RiskTest
-from standout.report.frontier import numbered
-from standout.report.frontier_words import SHORT
+from standout.report.frontier import SHORT, numbered
 from standout.report.words import between, percent
 
 DOCS = Path(__file__).parents[1]

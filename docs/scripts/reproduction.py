@@ -16,11 +16,10 @@ from small_png import small_png
 
 from standout.data.dataset import Dataset
 from standout.data.synthetic import twin_dataset, write_twin
-from standout.papers.draw import picture
-from standout.papers.folder import specification
 from standout.papers.mentions import read_mentions
 from standout.papers.recipe import Recipe, RecipeInputs, Rows, recipes
-from standout.papers.summary import CLAIM_HEADER, HEADER, Summary, cells, markdown_table
+from standout.papers.summary import Summary, markdown_table, specification
+from standout.report.drawing import picture
 
 DOCS = Path(__file__).resolve().parent.parent
 PAGE, IMAGES = DOCS / "reproduction.md", DOCS / "images" / "reproduction"
@@ -49,11 +48,11 @@ def tables(summary: Summary) -> str:
     lines = [
         "  \n".join(summary.about),
         "",
-        *markdown_table(HEADER, [cells(x) for x in summary.lines]),
+        *markdown_table(summary.lines),
     ]
     if summary.claims:
         lines += ["", "Claims of the text, compared on the same targets:", ""]
-        lines += markdown_table(CLAIM_HEADER, summary.claims)
+        lines += markdown_table(summary.claims)
     return "\n".join(lines)
 
 

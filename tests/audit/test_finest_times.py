@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import standout as so
-from standout.report.sentences import said
+from standout.report.sentences import statements_of
 from standout.report.view import untried, view
 
 
@@ -151,7 +151,10 @@ def test_what_was_asked_to_be_coarser_than_the_file_is_named_as_not_measured(tmp
         ds, so.Adversary(knows=1, value_within=None), "scoreboard", targets=20, describe=False
     ).run()
     assert any(f"times were read to the {resolution}" in note for note in found.warnings)
-    assert "times to the second" in untried(view(found)) and "times to the second" in said(found)[0]
+    assert (
+        "times to the second" in untried(view(found))
+        and "times to the second" in statements_of(found)[0]
+    )
 
 
 def amounts(n=1500, seed=2):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import standout as so
-from standout.report.sentences import said
+from standout.report.sentences import statements_of
 
 WHO = so.Adversary(knows=1)
 
@@ -35,7 +35,7 @@ def test_direct_identifiers_are_said_before_any_rate(tmp_path, columns, place):
     found = so.Audit(
         ds, adversaries=[WHO], attacks=["scoreboard-rh"], targets=20, describe=False
     ).run()
-    assert said(found)[0].startswith(f"The data seems to name people directly: {place}.")
+    assert statements_of(found)[0].startswith(f"The data seems to name people directly: {place}.")
     assert so.Findings.from_dict(json.loads(found.to_json())).data["identifiers"]
 
 
@@ -44,4 +44,4 @@ def test_data_without_identifiers_is_not_said_to_name_people(tmp_path):
     found = so.Audit(
         ds, adversaries=[WHO], attacks=["scoreboard-rh"], targets=20, describe=False
     ).run()
-    assert "name people" not in "".join(said(found))
+    assert "name people" not in "".join(statements_of(found))

@@ -12,7 +12,7 @@ from standout.attacks import presence
 from standout.attacks.unique import is_unique
 from standout.audit.measures import NO_POSTERIOR, REFUTED, SURE, hits_of, holds
 from standout.experiment.outcomes import Truth
-from standout.report.sentences import said
+from standout.report.sentences import statements_of
 
 NAMES = ("unique", "found", "sure")
 
@@ -106,8 +106,8 @@ def test_twins_are_found_half_the_time_and_are_never_unique():
     assert result["unique"]["count"] == 0 and result["sure"]["count"] == 0
     assert result["found"]["rate"] == pytest.approx(0.5, abs=0.03)
     assert (
-        "singled out none of 40 people tested" in said(found)[0]
-        and "single out" not in said(found)[0]
+        "singled out none of 40 people tested" in statements_of(found)[0]
+        and "single out" not in statements_of(found)[0]
     )
 
 
@@ -116,7 +116,10 @@ def test_unicity_alone_headlines_uniqueness():
         tastes(m=400), so.Adversary(knows=4), ["unicity"], targets=120, describe=False
     ).run(False)
     assert found.results[0]["unique"]["low"] > 0.5
-    assert "is enough to single out" in said(found)[0] and "no other record fits" in said(found)[0]
+    assert (
+        "is enough to single out" in statements_of(found)[0]
+        and "no other record fits" in statements_of(found)[0]
+    )
 
 
 def answers(posterior, credit, absent):

@@ -10,7 +10,7 @@ import pytest
 
 import standout as so
 from standout.errors import InputError, ParameterError
-from standout.report.sentences import said
+from standout.report.sentences import statements_of
 
 N, M, PER = 150, 40, 10
 
@@ -123,7 +123,7 @@ def test_a_release_with_shuffled_labels_is_noted_and_refused_by_the_gate(source,
     release = part(np.random.default_rng(1).random(N * PER) < kept, relabel=shuffled)
     found = so.Audit(source, WHO, ["scoreboard"], 50, release=release, describe=False).run()
     assert "do not belong together" in found.warnings[0] and hits(found)["scoreboard"] < 0.1
-    assert said(found)[0].startswith(
+    assert statements_of(found)[0].startswith(
         "This audit cannot tell: records or items of source and release"
     )
     with pytest.raises(InputError, match="do not belong together"):

@@ -12,14 +12,14 @@ from standout.data.dataset import Dataset
 from standout.errors import InputError, ParameterError
 from standout.formulas.f06 import k_identified
 from standout.papers import f06
-from standout.papers.f06_defenses import (
+from standout.papers.f06 import (
     POPULAR,
+    adaptive_ranks,
     hide_rarest,
     misdirect,
     misdirecting_lists,
     without_items,
 )
-from standout.papers.f06_ranks import adaptive_ranks
 from standout.papers.mentions import PAPER_USERS, Mentions, read_mentions, simulate_mentions
 from standout.papers.recipe import RecipeInputs, recipes
 
@@ -47,7 +47,7 @@ def test_the_better_informed_algorithms_find_more(setting: RecipeInputs):
 
 def test_a_longer_list_holds_more_mentioners(setting: RecipeInputs):
     rows = recipes("f06", "fig04")[0].run(setting)
-    for name in (*f06.ALGORITHMS, *f06.ABLATIONS):
+    for name in f06.ALGORITHMS:
         rates = [r["rate"] for r in rows if r["algorithm"] == name]
         assert len(rates) == 4 and rates == sorted(rates)
 

@@ -7,9 +7,18 @@ import pytest
 from made_outcomes import made_outcomes
 
 from standout.attacks.attack import attack
-from standout.papers.ns08_cases import by_error, by_length, by_popularity, dated, undated
+from standout.papers.ns08_cases import (
+    BEST,
+    STANDS_OUT,
+    by_error,
+    by_length,
+    by_popularity,
+    dated,
+    hit,
+    trial,
+    undated,
+)
 from standout.papers.recipe import RecipeInputs, recipes
-from standout.papers.trial import BEST, STANDS_OUT, hit, trial
 
 
 @pytest.mark.parametrize("figure", ["fig04", "fig08", "fig09", "fig10", "fig12"])

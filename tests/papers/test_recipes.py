@@ -7,11 +7,10 @@ import pytest
 
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
-from standout.papers.draw import picture
-from standout.papers.folder import specification, table_text
 from standout.papers.mentions import simulate_mentions
-from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, recipes
-from standout.papers.summary import Summary, joined, of_figure
+from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, joined, of_figure, recipes
+from standout.papers.summary import Summary, specification, table_text
+from standout.report.drawing import picture
 
 ALL = [recipe for paper in PAPERS for recipe in recipes(paper)]
 FIGURES = {
@@ -82,9 +81,9 @@ def test_what_cannot_be_measured_has_a_reason_and_no_number():
     rows = recipe.run(bare)
     assert all(r["rate"] is None and "no record holds enough items" in r["note"] for r in rows)
     summary = Summary.of(bare, [(recipe, rows)])
-    assert {x.measured for x in summary.lines} == {"not measured"}
+    assert {x["measured"] for x in summary.lines} == {"not measured"}
     assert "Not measured: no record holds enough items" in summary.markdown()
-    assert {c[-1] for c in summary.claims} == {"not measurable here"}
+    assert {c["result"] for c in summary.claims} == {"not measurable here"}
 
 
 def test_no_targets_are_refused(small_twin: Dataset):
@@ -102,10 +101,10 @@ def test_an_unknown_paper_or_figure_is_refused():
 def test_a_claim_is_judged_on_the_common_targets_only():
     first = (np.arange(100), np.ones(100, np.bool_))
     second = (np.arange(50, 150), np.zeros(100, np.bool_))
-    claim = Claim.paired("x", "first ≥ second", first, second)
+    claim = Claim.paired("first ≥ second", first, second)
     assert (claim.n, claim.difference, claim.word) == (50, 1.0, "holds")
-    assert Claim.paired("x", "the other way round", second, first).word == "contradicted"
-    assert Claim.paired("x", "the same", first, first).word == "equal"
+    assert Claim.paired("the other way round", second, first).word == "contradicted"
+    assert Claim.paired("the same", first, first).word == "equal"
     mixed = (np.arange(100), np.arange(100) % 2 == 0)
     other = (np.arange(100), np.arange(100) % 2 == 1)
-    assert Claim.paired("x", "as often one as the other", mixed, other).word == "undecided"
+    assert Claim.paired("as often one as the other", mixed, other).word == "undecided"

@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 
 from standout.cli.app import app
 from standout.errors import ParameterError
-from standout.papers import draw
-from standout.papers.folder import reproduce
-from standout.papers.recipe import PAPERS, RecipeInputs, recipes
-from standout.papers.summary import Published, line, published
+from standout.papers import summary
+from standout.papers.recipe import PAPERS, Published, RecipeInputs, published, read_toml, recipes
+from standout.papers.summary import compare, reproduce
 
 CERTAINTIES = {"text", "figure", "independent reproduction"}
 
@@ -33,8 +32,8 @@ def printed(value: float, **more: Any) -> Published:
 
 
 def test_every_published_value_has_a_page_a_certainty_and_a_recipe():
-    values, papers = published()
-    assert set(papers) == set(PAPERS)
+    values = published()
+    assert set(read_toml("published.toml")) == {*PAPERS, "value"}
     known = {(paper, r.id) for paper in PAPERS for r in recipes(paper)}
     for p in values:
         assert (
@@ -61,24 +60,26 @@ def test_a_difference_is_called_by_its_name(
     measured: float, low: float, high: float, word: str, setting: RecipeInputs
 ):
     rows = [{"a": 1, "n": 500, "rate": measured, "low": low, "high": high}]
-    found = line(setting, recipes("ns08", "fig04")[0], printed(0.68), rows)
-    assert found.word.split(":")[0] == word
-    assert found.difference == f"{100 * (measured - 0.68):+.1f} points"
+    found = compare(setting, recipes("ns08", "fig04")[0], printed(0.68), rows)
+    assert found["result"].split(":")[0] == word
+    assert found["difference"] == f"{100 * (measured - 0.68):+.1f} points"
     if word in ("higher", "lower"):
-        assert "3,000 records instead of 480,189" in found.word
+        assert "3,000 records instead of 480,189" in found["result"]
 
 
 def test_a_bound_holds_or_not_and_a_known_flaw_is_told(setting: RecipeInputs):
     recipe = recipes("ns08", "fig04")[0]
     rows = [{"a": 1, "n": 5, "rate": 0.4, "low": 0.1, "high": 0.7}]
-    assert line(setting, recipe, printed(0.5, relation="<"), rows).word == "holds"
-    word = line(setting, recipe, printed(0.5, relation=">", why="the text lost a minus"), rows).word
+    assert compare(setting, recipe, printed(0.5, relation="<"), rows)["result"] == "holds"
+    word = compare(setting, recipe, printed(0.5, relation=">", why="the text lost a minus"), rows)[
+        "result"
+    ]
     assert word == "does not hold: the text lost a minus; other data as well"
 
 
 def test_a_missing_measurement_is_never_a_number(setting: RecipeInputs):
-    found = line(setting, recipes("ns08", "fig04")[0], printed(0.5), [{"a": 2, "rate": 0.5}])
-    assert (found.measured, found.difference) == ("not measured", "–")
+    found = compare(setting, recipes("ns08", "fig04")[0], printed(0.5), [{"a": 2, "rate": 0.5}])
+    assert (found["measured"], found["difference"]) == ("not measured", "–")
 
 
 def test_the_folder_holds_pictures_tables_and_both_summaries(tmp_path: Path, setting: RecipeInputs):
@@ -115,7 +116,7 @@ def test_an_earlier_reproduction_is_replaced_and_anything_else_refused(
 def test_a_failure_leaves_nothing_behind(
     tmp_path: Path, setting: RecipeInputs, monkeypatch: pytest.MonkeyPatch
 ):
-    real = draw.picture
+    real = summary.picture
     drawn = []
 
     def fails_late(spec: dict[str, Any], form: str, scale: float = 2.0) -> bytes:
@@ -124,7 +125,7 @@ def test_a_failure_leaves_nothing_behind(
             raise RuntimeError("out of ink")
         return real(spec, form, scale)
 
-    monkeypatch.setattr(draw, "picture", fails_late)
+    monkeypatch.setattr(summary, "picture", fails_late)
     out = tmp_path / "out"
     with pytest.raises(RuntimeError, match="out of ink"):
         reproduce("ns08", setting, out, "fig02,fig03")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -13,9 +14,10 @@ from made_findings import adversary, findings, result, sweep
 from standout.errors import ParameterError
 from standout.report import page
 from standout.report.charts import charts
-from standout.report.drawing import GRID, INK, NARROW, SERIES, SOFT, WIDE, for_page
-from standout.report.marks import series
+from standout.report.drawing import GRID, INK, NARROW, SERIES, SOFT, WIDE, for_page, series
 from standout.report.page import export
+from standout.report.tables import make_table
+from standout.report.words import TERMS
 
 FOUND = sweep({2: 0.2, 4: 0.6, 8: 1.0})
 
@@ -219,3 +221,14 @@ def test_no_two_of_sixteen_series_look_the_same():
         zip(looks["color"]["scale"]["range"], looks["shape"]["scale"]["range"], strict=True)
     )
     assert len(set(marks)) == 16
+
+
+def test_every_listed_column_has_a_known_form_and_a_term_that_is_explained():
+    path = Path(page.__file__).with_name("tables.toml")
+    names = set(tomllib.loads(path.read_text(encoding="utf-8"))) - {"groups"}
+    forms = {"text", "share", "points", "interval", "bits", "p", "count", "number"}
+    for name in names:
+        columns = make_table(name, []).columns
+        assert {c.form for c in columns} <= forms, name
+        assert {c.term for c in columns} <= {"", *TERMS}, name
+        assert len({c.key for c in columns}) == len(columns), name

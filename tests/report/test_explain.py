@@ -14,12 +14,12 @@ import standout as so
 from standout.audit.explain import draw, explain, find_record
 from standout.errors import InputError, ParameterError
 from standout.report.explanation import (
+    explanation_charts,
     fact_table,
     render_explanation,
     sentences,
     show_explanation,
 )
-from standout.report.waterfall import explanation_charts
 from standout.scoring.tasks import AllScores
 
 EVIL = "<script>alert(1)</script>"

@@ -13,7 +13,7 @@ from rich.console import Console
 from standout.errors import ParameterError
 from standout.report import terminal
 from standout.report.page import page
-from standout.report.sentences import answer
+from standout.report.sentences import write_statements
 from standout.report.tables import Column, ReportTable
 from standout.report.view import view
 
@@ -29,7 +29,7 @@ def shown(found, width=80):
 def test_sentences_table_and_sparklines_fit_80_columns():
     found = sweep({2: 0.1, 4: 0.6, 8: 1.0})
     text = shown(found)
-    for sentence in answer(view(found)).sentences:
+    for sentence in write_statements(view(found)):
         assert sentence in text.replace("\n", "")
     assert "▁▅█" in text
     lines = text.splitlines()
@@ -77,7 +77,7 @@ def test_warnings_are_shown():
 def test_markdown_holds_the_same_sentences_and_a_table():
     found = sweep({2: 0.1, 8: 1.0})
     text = terminal.text(found, "markdown")
-    assert all(s in text for s in answer(view(found)).sentences)
+    assert all(s in text for s in write_statements(view(found)))
     assert "| values ±1, days ±14 | 2 | 10% | 10% | 10% | scoreboard-rh | 2% |" in text
     assert "| values ±1, days ±14 | 8 | 100% | 100% | 100% | scoreboard-rh | 2% |" in text
 

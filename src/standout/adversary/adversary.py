@@ -201,6 +201,10 @@ class Adversary:
         """The knowledge in words, as it is of this data."""
         return describe(self, dataset.time_resolution)
 
+    def describe(self, resolution: str = "day") -> str:
+        """The knowledge in words, for times of this resolution."""
+        return describe(self, resolution)
+
     def to_dict(self) -> dict[str, Any]:
         """Parameters as plain data; further channels and the view, as text, if there are any."""
         plain = asdict(self.without_view)

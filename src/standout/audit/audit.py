@@ -229,6 +229,11 @@ class Audit:
             advance("kept from an earlier run", 2 * targets.size * len(ran))
         return result
 
+    def _given(self, who: Adversary) -> dict[str, list[str]]:
+        """Which of the known channels are attributes of the person, for the findings."""
+        given = [name for name in who.within or () if name in self.source.attributes]
+        return {"attributes": given} if given else {}
+
     def _attack(
         self, who: Adversary, n_eligible: int, targets: Array, advance: Callable[[str, int], None]
     ) -> dict[str, Any]:
@@ -250,7 +255,7 @@ class Audit:
         best = strongest(outcomes, truth.calibration, share)
         hits = hits_of(outcomes, truth.calibration, self.experiment.unique(people), best)
         return {
-            "adversary": {**who.to_dict(), "words": who.words(self.source)},
+            "adversary": {**who.to_dict(), **self._given(who), "words": who.words(self.source)},
             "n_targets": int(targets.size),
             "n_eligible": n_eligible,
             "n_records": self.source.n_records,

@@ -48,7 +48,7 @@ class Explanation(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         """For notebooks: sentences, charts and the table of facts."""
-        from standout.report.fragments import explanation_html
+        from standout.report.page import explanation_html
 
         return explanation_html(self)
 

@@ -124,18 +124,18 @@ class Findings:
 
     def _repr_html_(self) -> str:
         """For notebooks: the answer and the risk, as in the report."""
-        from standout.report.notebook import html
+        from standout.report.page import findings_html
 
-        return html(self)
+        return findings_html(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def __str__(self) -> str:
         """The answer in three sentences."""
-        from standout.report.sentences import said
+        from standout.report.sentences import statements_of
 
-        return "\n".join(said(self))
+        return "\n".join(statements_of(self))
 
     def __repr__(self) -> str:
         attacks = len(self.results[0]["attacks"]) if self.results else 0

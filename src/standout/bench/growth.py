@@ -12,6 +12,7 @@ from standout.bench.case import BenchCase, best_of, twin_file
 from standout.bench.measure import Line
 from standout.data.dataset import Dataset
 from standout.engines.memory import MemoryEngine
+from standout.report.drawing import Spec, layer, quantity
 from standout.scoring.tasks import Score
 
 KNOWS = (2, 4, 8, 16, 32, 64)
@@ -105,25 +106,28 @@ def linear(lines: list[Line]) -> dict[str, float]:
     }
 
 
-def chart(lines: list[Line]) -> Any:
+def chart(points: list[Line]) -> Spec:
     """Time against the growing quantity, both axes logarithmic, the exponent in each title."""
-    import altair as alt
-    import pandas as pd
-
     panels = []
-    for by, exponent in exponents(lines).items():
-        frame = pd.DataFrame([line for line in lines if line["by"] == by])
-        frame["milliseconds"] = 1e3 * frame["seconds"]
-        log = alt.Scale(type="log")
-        x, y = (alt.Axis(tickCount=5, format=text) for text in ("~s", "~g"))
-        unit = "core ms" if by == "targets" else "core ms per target"
-        title = f"time grows as {by} to the power {exponent:.2f}"
+    for by, exponent in exponents(points).items():
+        rows = [{"x": p["x"], "milliseconds": 1e3 * p["seconds"]} for p in points if p["by"] == by]
+        axes = {
+            "x": {"field": "x", **quantity(by, tickCount=5, format="~s")},
+            "y": {
+                "field": "milliseconds",
+                **quantity(
+                    "core ms" if by == "targets" else "core ms per target", tickCount=5, format="~g"
+                ),
+            },
+        }
+        log = {"scale": {"type": "log"}}
         panels.append(
-            alt.Chart(frame, title=title, width=260, height=200)
-            .mark_line(point=True)
-            .encode(
-                alt.X("x:Q", scale=log, axis=x, title=by),
-                alt.Y("milliseconds:Q", scale=log, axis=y, title=unit),
-            )
+            {
+                "title": f"time grows as {by} to the power {exponent:.2f}",
+                "width": 260,
+                "height": 200,
+                "data": {"values": rows},
+                **layer("line", {"point": True}, **{axis: s | log for axis, s in axes.items()}),
+            }
         )
-    return alt.concat(*panels, columns=2)
+    return {"concat": panels, "columns": 2}

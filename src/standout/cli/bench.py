@@ -49,6 +49,7 @@ def bench(
     from standout.bench.growth import chart, exponents, linear
     from standout.bench.growth import measure as measure_growth
     from standout.errors import ParameterError
+    from standout.report.drawing import picture
 
     if not 0 < size <= 1:
         raise ParameterError(
@@ -87,7 +88,7 @@ def bench(
             {"what": "exponents", **exponents(points)},
             {"what": "linear model", **linear(points)},
         ]
-        chart(points).save(str(growth), scale_factor=2)
+        growth.write_bytes(picture(chart(points), growth.suffix[1:]))
     _show(lines)
     if out is not None:
         out.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -49,7 +49,6 @@ def examine() -> dict[str, str]:
         "pyarrow",
         "scipy",
         "pandas",
-        "altair",
         "vl-convert-python",
         "jinja2",
     )

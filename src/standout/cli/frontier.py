@@ -109,7 +109,7 @@ def show(found: Frontier, console: Console) -> None:
     """Print the table and the sentence. A name that does not fit beside its numbers gets its own line."""
     from rich.text import Text
 
-    from standout.report.frontier_words import not_measured
+    from standout.report.frontier import not_measured
 
     others: list[str] = [
         m
@@ -141,7 +141,7 @@ MARKS = (
 def _cells(found: Frontier, others: list[str]) -> list[list[str]]:
     """The table as text: titles, then one row per setting; mark and name first."""
     from standout.audit.measures import MEASURES as RISKS
-    from standout.report.frontier_words import SHORT
+    from standout.report.frontier import SHORT
     from standout.report.words import between, percent
 
     out = [["", "defense", *RISKS, f"loss, {SHORT[found.measure]}", *(SHORT[m] for m in others)]]

@@ -11,7 +11,6 @@ from standout.cli import options
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
-    from standout.papers.summary import Line
 
 
 def reproduce(
@@ -51,10 +50,10 @@ def reproduce(
 
     from standout.cli.options import target_count
     from standout.cli.workfolder import journaled, say_reused
-    from standout.papers.folder import check_folder, reproduce
     from standout.papers.mentions import read_mentions
     from standout.papers.mentions import simulate_mentions as simulated
     from standout.papers.recipe import RecipeInputs, recipes
+    from standout.papers.summary import check_folder, reproduce
 
     check_folder(out)
     recipes(paper, only)
@@ -116,13 +115,12 @@ def _data(path: str | None, records: int, seed: int) -> tuple[Dataset, str]:
     return Dataset.read(path, resolution="day"), Path(path).name  # the papers use days
 
 
-def _show(lines: list[Line]) -> None:
+def _show(lines: list[dict[str, str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(
-        "figure", "what", "published", "measured", "difference", "result", box=None, pad_edge=False
-    )
-    for x in lines:
-        table.add_row(x.label, x.what, x.published, x.measured, x.difference, x.word)
+    columns = ("figure", "what", "published", "measured", "difference", "result")
+    table = Table(*columns, box=None, pad_edge=False)
+    for line in lines:
+        table.add_row(*(line[column] for column in columns))
     Console(highlight=False).print(table)

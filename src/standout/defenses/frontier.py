@@ -142,7 +142,7 @@ class Frontier:
     @property
     def sentence(self) -> str:
         """The answer: the least costly defense that brings the rate below 5 %, and whether any reaches 1 %."""
-        from standout.report.frontier_words import sentence
+        from standout.report.frontier import sentence
 
         return sentence(self)
 

@@ -1,4 +1,4 @@
-"""Charts from rows: grouped bars, stacked bars, lines, areas and labeled grids, in colors that all readers can distinguish.
+"""Charts of published figures: rows and a description of the chart (figures.toml) become a Vega-Lite specification.
 
 A row with a `published` value is marked with a black diamond. Bars and legends are in the order of
 the rows.
@@ -9,373 +9,221 @@ from __future__ import annotations
 from typing import Any
 
 from standout.papers.recipe import Row, Rows
-
-COLORS = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#d55e00",
-    "#56b4e9",
-    "#5a5a5a",
-    "#f0e442",
-    "#000000",
+from standout.report.drawing import (
+    INK,
+    POINT,
+    SERIES,
+    SOFT,
+    Spec,
+    category,
+    layer,
+    legend,
+    quantity,
+    series,
 )
-"""After Okabe and Ito."""
-
-SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "triangle-left",
-    "stroke",
-)
-INK, SOFT, GRID = "#1b1f24", "#59626d", "#e3e6ea"
-
-CONFIG: dict[str, Any] = {
-    "font": "Helvetica Neue, Helvetica, Arial, sans-serif",
-    "background": "#ffffff",
-    "padding": 12,
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": SOFT,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "gridColor": GRID,
-        "domainColor": SOFT,
-        "tickColor": SOFT,
-        "titlePadding": 8,
-        "labelLimit": 260,
-    },
-    "header": {
-        "labelColor": INK,
-        "labelFontSize": 12,
-        "labelFontWeight": "bold",
-        "titleFontSize": 12,
-        "labelPadding": 6,
-    },
-    "legend": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "orient": "top",
-        "labelLimit": 320,
-        "titleLimit": 480,
-        "symbolSize": 80,
-        "offset": 8,
-        "symbolOpacity": 1,
-    },
-    "title": {
-        "anchor": "start",
-        "fontSize": 15,
-        "color": INK,
-        "subtitleFontSize": 11.5,
-        "subtitleColor": SOFT,
-        "offset": 14,
-        "subtitlePadding": 5,
-    },
-}
 
 HEIGHT = 250
+
+DIAMOND: Spec = {"shape": "diamond", "color": "black", "stroke": "white", "size": 90, **POINT}
+"""Mark of a published number."""
+
+
+def draw(rows: Rows, chart: Row) -> Spec:
+    """Specification of a chart of rows.
+
+    Parameters
+    ----------
+    rows
+        One per bar, point or cell; a column that could not be measured is None.
+    chart
+        `kind`, and the columns and titles that this kind shows; `only`: values of columns that are
+        shown; `x_text`: how the values of `x` are written; `split`: a chart for each value of this
+        column, one below the other.
+    """
+    only, x = chart.get("only", {}), chart["x"]
+    shown = [r for r in rows if all(r[column] in values for column, values in only.items())]
+    if "x_text" in chart:
+        shown = [{**r, x: chart["x_text"].format(r[x])} for r in shown]
+    kind = KINDS[chart["kind"]]
+    if "split" not in chart:
+        return kind(shown, chart)
+    values = _in_order(shown, chart["split"])
+    parts = ([r for r in shown if r.get(chart["split"], values[0]) == v] for v in values)
+    return {
+        "vconcat": [
+            kind(part, {**chart, "y_title": f"{v}, {chart['y_title']}"})
+            for part, v in zip(parts, values, strict=True)
+        ]
+    }
+
+
+def titled(chart: Spec, title: str, subtitle: list[str]) -> Spec:
+    """A specification with title and a subtitle that says what was measured."""
+    return {**chart, "padding": 12, "title": {"text": title, "subtitle": subtitle}}
+
+
+def empty(words: str) -> Spec:
+    """A placeholder with the reason why there is no chart."""
+    size = {"width": 480, "height": 80, "data": {"values": [{"words": words}]}}
+    return size | layer("text", {"fontSize": 13, "color": SOFT}, text="words")
 
 
 def _in_order(rows: Rows, column: str) -> list[Any]:
     return list(dict.fromkeys(r[column] for r in rows if column in r))
 
 
-def _axis(title: str, percent: bool) -> Any:
-    import altair as alt
-
-    return alt.Axis(title=title, format="%" if percent else ",~f", tickCount=6)
-
-
-def _color(rows: Rows, series: str, title: str | None) -> Any:
-    import altair as alt
-
-    names = _in_order(rows, series)
-    scale = alt.Scale(domain=names, range=list(COLORS[: len(names)]))
-    return alt.Color(f"{series}:N", scale=scale, title=title, sort=names, legend=_legend(names))
+def _measured(rows: Rows, column: str) -> Spec:
+    """Data with a number in this column."""
+    there = [r for r in rows if r.get(column) is not None]
+    return {"values": [{k: v for k, v in r.items() if v is not None} for r in there]}
 
 
-def _legend(names: list[Any]) -> Any:
-    """One row if the names are short."""
-    import altair as alt
-
-    lengths = [len(str(x)) + 4 for x in names]
-    return alt.Legend(columns=len(names) if sum(lengths) <= 64 else 2 if max(lengths) > 30 else 3)
-
-
-def _plain(rows: Rows) -> Any:
-    import altair as alt
-
-    return alt.Data(values=[{k: v for k, v in r.items() if v is not None} for r in rows])
+def _across(rows: Rows, chart: Row, **axis: Any) -> Spec:
+    """Categories on the horizontal axis, in the order of the rows."""
+    x = chart["x"]
+    labels = category(x, _in_order(rows, x), axis={"labelAngle": 0, **axis})
+    return labels | {"title": chart["x_title"]}
 
 
-def bars(
-    rows: Rows,
-    *,
-    x: str,
-    x_title: str,
-    series: str,
-    series_title: str | None,
-    y: str = "rate",
-    y_title: str,
-    percent: bool = True,
-    facet: str | None = None,
-    top: float | None = None,
-    rule: Row | None = None,
-) -> Any:
-    """Grouped bars with their intervals; `rule` = {"y": …, "text": …} draws a horizontal line."""
-    import altair as alt
-
-    xs, names = _in_order(rows, x), _in_order(rows, series)
-    there = [r for r in rows if r.get(y) is not None]
-    scale = alt.Scale(domain=[0, top]) if top is not None else alt.Scale(zero=True)
-    place = {
-        "x": alt.X(f"{x}:N", sort=xs, title=x_title, axis=alt.Axis(labelAngle=0)),
-        "xOffset": alt.XOffset(
-            f"{series}:N", sort=names, scale=alt.Scale(domain=names, paddingInner=0.12)
-        ),
+def _up(chart: Row) -> Spec:
+    top = chart.get("top")
+    form = "%" if chart.get("percent", True) else ",~f"
+    domain = None if top is None else [0, top]
+    return {
+        "field": chart.get("y", "rate"),
+        **quantity(chart["y_title"], domain, format=form, tickCount=6),
     }
-    base = alt.Chart().encode(**place)
-    layers = [
-        base.mark_bar().encode(
-            y=alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale),
-            color=_color(rows, series, series_title),
-        ),
-        base.mark_rule(color=INK, strokeWidth=1).encode(y="low:Q", y2="high:Q"),
-        base.transform_filter("isValid(datum.published)")
-        .mark_point(
-            shape="diamond",
-            filled=True,
-            color="black",
-            stroke="white",
-            strokeWidth=1,
-            size=90,
-            opacity=1,
-        )
-        .encode(y="published:Q"),
-    ]
-    if rule:
-        one = _plain([{}])
-        level = (
-            alt.Chart(one).mark_rule(strokeDash=[5, 4], color=SOFT).encode(y=alt.YDatum(rule["y"]))
-        )
-        words = (
-            alt.Chart(one)
-            .mark_text(align="left", dx=4, dy=-6, color=SOFT, fontSize=11.5, text=rule["text"])
-            .encode(x=alt.value(0), y=alt.YDatum(rule["y"]))
-        )
-        layers += [level, words]
+
+
+def _number(field: str) -> Spec:
+    return {"field": field, "type": "quantitative"}
+
+
+def _looks(rows: Rows, chart: Row, width: int) -> tuple[Spec, Spec]:
+    """Color and shape of each series."""
+    names = _in_order(rows, chart["series"])
+    key = legend(names, width, title=chart.get("series_title"), symbolOpacity=1)
+    looks = series(names)
+    color, shape = (
+        {"field": chart["series"], "title": chart.get("series_title"), **looks[c], "legend": key}
+        for c in ("color", "shape")
+    )
+    return color, shape
+
+
+def _published(**place: Spec) -> Spec:
+    there = {"transform": [{"filter": "isValid(datum.published)"}]}
+    return there | layer("point", DIAMOND, **place, y=_number("published"))
+
+
+def bars(rows: Rows, chart: Row) -> Spec:
+    """Grouped bars with their intervals; `rule` names a column whose value is drawn as a horizontal line."""
+    xs, names = _in_order(rows, chart["x"]), _in_order(rows, chart["series"])
+    facet, rule = chart.get("facet"), chart.get("rule")
     width = max(140 if facet else 300, 26 * len(xs) * len(names) + 30 * len(xs))
-    chart = alt.layer(*layers).properties(width=width, height=HEIGHT)
-    if facet is None:
-        return chart.properties(data=_plain(there))
-    header = alt.Column(f"{facet}:N", title=None, sort=_in_order(rows, facet))
-    return chart.facet(column=header, data=_plain(there)).resolve_scale(y="shared")
+    groups = {"domain": names, "paddingInner": 0.12}
+    place = {"x": _across(rows, chart), "xOffset": category(chart["series"], names, scale=groups)}
+    # panels share a legend
+    color, _ = _looks(rows, chart, width * (len(_in_order(rows, facet)) if facet else 1))
+    whiskers = {"color": INK, "strokeWidth": 1}
+    layers = [
+        layer("bar", {}, **place, y=_up(chart), color=color),
+        layer("rule", whiskers, **place, y=_number("low"), y2="high"),
+        _published(**place),
+    ]
+    level = next((r[rule] for r in rows if rule and r.get(rule)), None)
+    if level:
+        one: Spec = {"data": {"values": [{}]}}
+        at = {"datum": level}
+        text = chart["rule_text"].format(level)
+        words = {"align": "left", "dx": 4, "dy": -6, "color": SOFT, "fontSize": 11.5, "text": text}
+        layers += [
+            one | layer("rule", {"strokeDash": [5, 4], "color": SOFT}, y=at),
+            one | layer("text", words, x={"value": 0}, y=at),
+        ]
+    plot = {"width": width, "height": HEIGHT, "layer": layers}
+    data = {"data": _measured(rows, chart.get("y", "rate"))}
+    if not facet:
+        return data | plot
+    column = category(facet, _in_order(rows, facet))
+    shared = {"scale": {"y": "shared"}}
+    return {**data, "facet": {"column": column}, "spec": plot, "resolve": shared}
 
 
-def stacked(
-    rows: Rows, *, x: str, x_title: str, series: str, series_title: str, y_title: str
-) -> Any:
+def stacked(rows: Rows, chart: Row) -> Spec:
     """Bars of shares that add up to 1, the first series at the bottom."""
-    import altair as alt
-
-    names = _in_order(rows, series)
-    ordered = [{**r, "layer": names.index(r[series])} for r in rows if r.get("rate") is not None]
-    return (
-        alt.Chart(_plain(ordered))
-        .mark_bar(stroke="white", strokeWidth=0.8)
-        .encode(
-            x=alt.X(f"{x}:N", sort=_in_order(rows, x), title=x_title, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y(
-                "rate:Q", axis=_axis(y_title, True), stack="zero", scale=alt.Scale(domain=[0, 1])
-            ),
-            color=_color(rows, series, series_title),
-            order=alt.Order("layer:Q", sort="ascending"),
-        )
-        .properties(width=420, height=HEIGHT)
-    )
+    names = _in_order(rows, chart["series"])
+    ordered = [{**r, "layer": names.index(r[chart["series"]])} for r in rows]
+    up = _up(chart | {"top": 1}) | {"stack": "zero"}
+    look = {"stroke": "white", "strokeWidth": 0.8}
+    order = {**_number("layer"), "sort": "ascending"}
+    color, _ = _looks(rows, chart, 420)
+    bar = layer("bar", look, x=_across(rows, chart), y=up, color=color, order=order)
+    return {"width": 420, "height": HEIGHT, "data": _measured(ordered, "rate"), **bar}
 
 
-def lines(
-    rows: Rows,
-    *,
-    x: str,
-    x_title: str,
-    series: str,
-    series_title: str | None,
-    y: str = "rate",
-    y_title: str,
-    percent: bool = True,
-    x_percent: bool = False,
-    log_x: bool = False,
-    top: float | None = None,
-    points: bool = True,
-    ordinal: bool = False,
-    band: bool = True,
-) -> Any:
+def lines(rows: Rows, chart: Row) -> Spec:
     """Lines with markers and a pale band for the interval; shapes repeat what colors say."""
-    import altair as alt
-
-    there = [r for r in rows if r.get(y) is not None and (not log_x or r[x] > 0)]
-    scale = alt.Scale(domain=[0, top]) if top is not None else alt.Scale(zero=True)
-    if ordinal:
-        across: Any = alt.X(
-            f"{x}:O", sort=_in_order(rows, x), title=x_title, axis=alt.Axis(labelAngle=0)
-        )
+    x, scale = chart["x"], chart.get("x_scale", "linear")
+    if scale == "ordinal":
+        across = _across(rows, chart)
     else:
-        form = "%" if x_percent else ",~f"
-        scales: Row = {"zero": False, "nice": False}
-        ticks: Row = {"tickCount": 8}
-        if log_x:
-            scales, ticks = (
-                {"type": "log", "nice": False},
-                {"values": [1, 10, 100, 1_000, 10_000, 100_000]},
-            )
-        across = alt.X(
-            f"{x}:Q", title=x_title, scale=alt.Scale(**scales), axis=alt.Axis(format=form, **ticks)
-        )
-    base = alt.Chart().encode(x=across)
-    height = alt.Y(f"{y}:Q", axis=_axis(y_title, percent), scale=scale)
-    names = _in_order(rows, series)
-    layers = []
-    if band and any("low" in r for r in there):
-        layers.append(
-            base.mark_area(opacity=0.12).encode(
-                y="low:Q", y2="high:Q", color=_color(rows, series, series_title)
-            )
-        )
-    layers.append(
-        base.mark_line(strokeWidth=1.8).encode(y=height, color=_color(rows, series, series_title))
-    )
-    if points:
-        shape = alt.Shape(
-            f"{series}:N",
-            legend=_legend(names),
-            sort=names,
-            title=series_title,
-            scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])),
-        )
-        layers.append(
-            base.mark_point(filled=True, size=55, opacity=1).encode(
-                y=height, color=_color(rows, series, series_title), shape=shape
-            )
-        )
-    layers.append(
-        base.transform_filter("isValid(datum.published)")
-        .mark_point(shape="diamond", filled=True, color="black", stroke="white", size=90, opacity=1)
-        .encode(y="published:Q")
-    )
-    return alt.layer(*layers).properties(width=480, height=HEIGHT, data=_plain(there))
+        ticks = {"values": [10**k for k in range(6)]} if scale == "log" else {"tickCount": 8}
+        form = "%" if chart.get("x_percent") else ",~f"
+        across = {"field": x, **quantity(chart["x_title"], format=form, **ticks)}
+        across["scale"] = {"type": scale, "nice": False, "zero": False}
+        if scale == "log":
+            del across["scale"]["zero"]
+    there = [r for r in rows if scale != "log" or r[x] > 0]
+    up = _up(chart)
+    color, shape = _looks(rows, chart, 480)
+    layers = [layer("line", {"strokeWidth": 1.8}, x=across, y=up, color=color)]
+    if chart.get("band", True) and any("low" in r for r in there):
+        band = layer("area", {"opacity": 0.12}, x=across, y=_number("low"), y2="high", color=color)
+        layers.insert(0, band)
+    if chart.get("points", True):
+        dots = POINT | {"size": 55}
+        layers.append(layer("point", dots, x=across, y=up, color=color, shape=shape))
+    layers.append(_published(x=across))
+    data = _measured(there, chart.get("y", "rate"))
+    return {"width": 480, "height": HEIGHT, "data": data, "layer": layers}
 
 
-def counts(
-    rows: Rows, *, x: str, x_title: str, y: str, y_title: str, mark_at: float | None = None
-) -> Any:
-    """A count for each whole number, as a filled step."""
-    import altair as alt
-
-    base = alt.Chart().mark_area(
-        line={"color": COLORS[0], "strokeWidth": 1},
-        color=COLORS[0],
-        opacity=0.35,
-        interpolate="step-after",
-    )
-    chart = base.encode(
-        x=alt.X(
-            f"{x}:Q",
-            title=x_title,
-            scale=alt.Scale(nice=False),
-            axis=alt.Axis(format=",~f", tickCount=10),
-        ),
-        y=alt.Y(f"{y}:Q", axis=_axis(y_title, False)),
-    )
-    layers = [chart]
-    if mark_at is not None:
-        layers.append(
-            alt.Chart().mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x=alt.XDatum(mark_at))
-        )
-    return alt.layer(*layers).properties(width=480, height=HEIGHT, data=_plain(rows))
+def counts(rows: Rows, chart: Row) -> Spec:
+    """A count for each whole number, as a filled step; `mark_at` draws a vertical line."""
+    across = quantity(chart["x_title"], format=",~f", tickCount=10) | {"scale": {"nice": False}}
+    edge = {"color": SERIES[0], "strokeWidth": 1}
+    look = {"line": edge, "color": SERIES[0], "opacity": 0.35, "interpolate": "step-after"}
+    x = {"field": chart["x"], **across}
+    layers = [layer("area", look, x=x, y=_up(chart | {"percent": False}))]
+    if "mark_at" in chart:
+        dashed = {"color": SOFT, "strokeDash": [4, 4]}
+        layers.append(layer("rule", dashed, x={"datum": chart["mark_at"]}))
+    return {"width": 480, "height": HEIGHT, "data": _measured(rows, chart["y"]), "layer": layers}
 
 
-def grid(
-    rows: Rows, *, x: str, x_title: str, y: str, y_title: str, value: str, value_title: str
-) -> Any:
+def grid(rows: Rows, chart: Row) -> Spec:
     """A heat map: one labeled cell per point; empty if nothing could be measured."""
-    import altair as alt
-
-    xs, ys = _in_order(rows, x), sorted(_in_order(rows, y), reverse=True)
-    there = [{**r, "words": f"{r[value]:.2f}"} for r in rows if r.get(value) is not None]
-    gaps = [{x: r[x], y: r[y], "words": "nobody"} for r in rows if r.get(value) is None]
+    y, value = chart["y"], chart["value"]
+    down = sorted(_in_order(rows, y), reverse=True)
     place = {
-        "x": alt.X(f"{x}:O", sort=xs, title=x_title, axis=alt.Axis(labelAngle=0, format=".1f")),
-        "y": alt.Y(f"{y}:O", sort=ys, title=y_title, axis=alt.Axis(format=".1f")),
+        "x": _across(rows, chart, format=".1f"),
+        "y": category(y, down, axis={"format": ".1f"}) | {"title": chart["y_title"]},
     }
-    cells = (
-        alt.Chart(_plain(there))
-        .mark_rect(stroke="white")
-        .encode(
-            color=alt.Color(
-                f"{value}:Q",
-                title=value_title,
-                scale=alt.Scale(scheme="viridis", domain=[0, 1]),
-                legend=alt.Legend(format=".1f", gradientLength=220),
-            ),
-            **place,
-        )
-    )
-    ink = alt.condition(f"datum.{value} > 0.55", alt.value("black"), alt.value("white"))
-    words = (
-        alt.Chart(_plain(there)).mark_text(fontSize=12.5).encode(text="words:N", color=ink, **place)
-    )
-    layers = [cells, words]
-    if gaps:
-        layers.append(
-            alt.Chart(_plain(gaps))
-            .mark_text(fontSize=11, color=SOFT)
-            .encode(text="words:N", **place)
-        )
-    return alt.layer(*layers).properties(width=420, height=220)
+    there = [r | {"words": f"{r[value]:.2f}"} for r in rows if r.get(value) is not None]
+    gaps = [r | {"words": "nobody"} for r in rows if r.get(value) is None]
+    key = {"title": chart["value_title"], "format": ".1f", "gradientLength": 220}
+    scale = {"scheme": "viridis", "domain": [0, 1]}
+    color = {**_number(value), "scale": scale, "legend": key}
+    bright = {"test": f"datum.{value} > 0.55", "value": "black"}
+    ink = {"condition": bright, "value": "white"}
+    data, missing = {"data": _measured(there, "words")}, {"data": _measured(gaps, "words")}
+    layers = [
+        data | layer("rect", {"stroke": "white"}, **place, color=color),
+        data | layer("text", {"fontSize": 12.5}, **place, text="words", color=ink),
+        missing | layer("text", {"fontSize": 11, "color": SOFT}, **place, text="words"),
+    ]
+    return {"width": 420, "height": 220, "layer": layers}
 
 
-def empty(words: str) -> Any:
-    """A placeholder with the reason why there is no chart."""
-    import altair as alt
-
-    return (
-        alt.Chart(_plain([{"words": words}]))
-        .mark_text(fontSize=13, color=SOFT)
-        .encode(text="words:N")
-        .properties(width=480, height=80)
-    )
-
-
-def titled(chart: Any, title: str, subtitle: list[str]) -> dict[str, Any]:
-    """Specification with title, a subtitle that says what was measured, and the common style."""
-    import altair as alt
-
-    spec: dict[str, Any] = chart.properties(
-        title=alt.TitleParams(title, subtitle=subtitle)
-    ).to_dict()
-    # without the schema's address vl-convert uses its newest Vega-Lite
-    spec.pop("$schema", None)
-    spec["config"] = CONFIG
-    return spec
-
-
-def picture(spec: dict[str, Any], form: str, scale: float = 2.0) -> bytes:
-    """Drawn as svg or png."""
-    import vl_convert
-
-    if form == "svg":
-        return str(vl_convert.vegalite_to_svg(spec)).encode()
-    return bytes(vl_convert.vegalite_to_png(spec, scale=scale))
+KINDS = {"bars": bars, "stacked": stacked, "lines": lines, "counts": counts, "grid": grid}

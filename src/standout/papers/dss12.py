@@ -16,13 +16,12 @@ import numpy as np
 
 from standout.errors import EligibilityError
 from standout.formulas.rates import Rate
-from standout.papers import draw
-from standout.papers.recipe import Claim, Recipe, RecipeInputs, Row, Rows, add
+from standout.papers.recipe import Claim, RecipeInputs, Row, Rows, columns_of
 
 N_PAPER = 480_189
 SIZES, TS = (8, 10, 20), (0.07, 0.075)
 DELTA = 0.75
-RUNS = 60
+N_RUNS = 60
 """Runs of Algorithm 3 for 1,000 targets or more; proportionally fewer for fewer targets."""
 
 ETA_1 = (0.7, 0.8, 0.9, 1.0)
@@ -51,18 +50,18 @@ def _table_1(setting: RecipeInputs) -> Rows:
     for t in TS:
         for words, used in (("same share of records", same_share(t, n)), ("t as published", t)):
             frame = filtered_out(setting.dataset, SIZES, (used,), DELTA)
-            for m, share in zip(frame["knows"], frame["filtered_out"], strict=True):
-                out.append(
-                    {
-                        "rare": words,
-                        "t": t,
-                        "t_used": used,
-                        "m": int(m),
-                        "group": f"m = {m}, t = {t:g}",
-                        "n": n,
-                        "rate": float(share),
-                    }
-                )
+            out += [
+                {
+                    "rare": words,
+                    "t": t,
+                    "t_used": used,
+                    "m": int(m),
+                    "group": f"m = {m}, t = {t:g}",
+                    "n": n,
+                    "rate": float(share),
+                }
+                for m, share in zip(frame["knows"], frame["filtered_out"], strict=True)
+            ]
     return sorted(out, key=lambda r: (r["rare"], r["t"], r["m"]))
 
 
@@ -99,11 +98,7 @@ def _point(setting: RecipeInputs, m: int, gamma: float, t: float) -> Row:
     return {
         **columns,
         "t_used": found.t,
-        "n": rate.n,
-        "count": rate.count,
-        "rate": rate.rate,
-        "low": rate.low,
-        "high": rate.high,
+        **columns_of(rate),
         "right": found.right.rate,
         "violations": found.violations,
         "eligible": found.eligible,
@@ -123,21 +118,12 @@ def _unperturbed(setting: RecipeInputs) -> Rows:
     """γ = 0, m = 8: share of the eligible, and of all records."""
     out: Rows = []
     for t in TS:
-        row = _point(setting, 8, 0.0, t)
-        if row["rate"] is None:
-            out.append({**row, "of": "eligible records", "t": f"t = {t:g}"})
-            continue
-        out.append({**row, "of": "eligible records", "t": f"t = {t:g}"})
-        out.append(
-            {
-                **row,
-                "of": "all records",
-                "t": f"t = {t:g}",
-                "rate": row["of_all"],
-                "low": row["of_all_low"],
-                "high": row["of_all_high"],
-            }
-        )
+        row = _point(setting, 8, 0.0, t) | {"of": "eligible records", "t": f"t = {t:g}"}
+        out.append(row)
+        if row["rate"] is not None:
+            keys = {"rate": "of_all", "low": "of_all_low", "high": "of_all_high"}
+            of_all = {key: row[source] for key, source in keys.items()}
+            out.append(row | of_all | {"of": "all records"})
     return sorted(out, key=lambda r: str(r["of"]), reverse=True)
 
 
@@ -149,9 +135,9 @@ def _surface(m: int, gamma: float, eta3: float) -> Callable[[RecipeInputs], Rows
 
         used = same_share(TS[0], setting.dataset.n_records)
         runs = (
-            RUNS
+            N_RUNS
             if setting.targets is None
-            else max(2, min(RUNS, round(RUNS * setting.targets / 1000)))
+            else max(2, min(N_RUNS, round(N_RUNS * setting.targets / 1000)))
         )
 
         def work() -> Rows:
@@ -210,112 +196,20 @@ def _claims_1(setting: RecipeInputs) -> list[Claim]:
         try:
             a, b = (certified(setting, m, g, TS[0]) for m, g in (first, second))
         except EligibilityError:
-            out.append(Claim("fig01", text, 0, np.nan, np.nan, np.nan))
+            out.append(Claim.not_measurable(text))
             continue
-        out.append(Claim.paired("fig01", text, (a.targets, a.isolated), (b.targets, b.isolated)))
+        out.append(Claim.paired(text, (a.targets, a.isolated), (b.targets, b.isolated)))
     return out
 
 
-def _draw_isolation(rows: Rows) -> Any:
-    return draw.lines(
-        rows,
-        x="gamma",
-        x_title="noise γ of the known values (share of the scale)",
-        series="m",
-        series_title="items known",
-        y_title="records certified",
-        top=1.0,
-    )
-
-
-def _draw_surface(rows: Rows) -> Any:
-    return draw.grid(
-        rows,
-        x="eta2",
-        x_title="η2: similarity to what is known",
-        y="eta1",
-        y_title="η1: share of rare items",
-        value="f",
-        value_title="f_D: similarity to the target",
-    )
-
-
-add(
-    Recipe(
-        "dss12",
-        "table1",
-        "Table 1",
-        "Records filtered out",
-        "not more than 0.75 m rare items, or fewer than 0.25 m others",
-        _table_1,
-        lambda rows: draw.bars(
-            rows,
-            x="m",
-            x_title="items known, m",
-            series="t",
-            series_title="items are rare from t =",
-            y_title="records filtered out",
-            facet="rare",
-            top=1.0,
-        ),
-    )
-)
-add(
-    Recipe(
-        "dss12",
-        "fig01",
-        "Figure 1",
-        "Records that Theorem 2 certifies, t = 0.07",
-        "δ = 0.75, m = 10, 20; e > γM",
-        _isolation(0.07),
-        _draw_isolation,
-        _claims_1,
-    )
-)
-add(
-    Recipe(
-        "dss12",
-        "fig02",
-        "Figure 2",
-        "Records that Theorem 2 certifies, t = 0.075",
-        "δ = 0.75, m = 10, 20; e > γM",
-        _isolation(0.075),
-        _draw_isolation,
-    )
-)
-add(
-    Recipe(
-        "dss12",
-        "sec61",
-        "Section 6.1",
-        "Certified without noise",
-        "γ = 0, m = 8, δ = 0.75",
-        _unperturbed,
-        lambda rows: draw.bars(
-            rows,
-            x="of",
-            x_title="share of",
-            series="t",
-            series_title=None,
-            y_title="certified",
-            top=1.0,
-        ),
-    )
-)
-for _id, _m, _gamma, _eta3 in (
-    ("fig03", 10, 0.07, 0.9),
-    ("fig04", 10, 0.1, 0.9),
-    ("fig05", 20, 0.0, 0.75),
-    ("fig06", 20, 0.0, 0.9),
-):
-    add(
-        Recipe(
-            "dss12",
-            _id,
-            f"Figure {int(_id[3:])}",
-            f"f_D for η3 = {_eta3:g}, γ = {_gamma:g}, m = {_m}",
-            "Algorithm 3: 50 targets per run, mean over 60 runs",
-            _surface(_m, _gamma, _eta3),
-            _draw_surface,
-        )
-    )
+RUNS = {
+    "table1": _table_1,
+    "fig01": _isolation(0.07),
+    "fig02": _isolation(0.075),
+    "sec61": _unperturbed,
+    "fig03": _surface(10, 0.07, 0.9),
+    "fig04": _surface(10, 0.1, 0.9),
+    "fig05": _surface(20, 0.0, 0.75),
+    "fig06": _surface(20, 0.0, 0.9),
+}
+CLAIMS = {"fig01": _claims_1}

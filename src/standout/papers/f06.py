@@ -6,7 +6,6 @@ without any mentions left is as likely as all others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,20 +19,13 @@ from standout.attacks.frankowski import (
     NOT_NARROW,
     reasons,
 )
+from standout.attacks.noise import Noise
+from standout.data.dataset import Dataset
+from standout.errors import ParameterError
+from standout.experiment.outcomes import attack_people
 from standout.formulas.f06 import k_identified
-from standout.papers import draw
-from standout.papers.f06_defenses import (
-    ADDED,
-    POPULAR,
-    THRESHOLDS,
-    hide_rarest,
-    misdirect,
-    misdirecting_lists,
-    without_items,
-)
-from standout.papers.f06_ranks import adaptive_ranks, ranks, the_mentions
-from standout.papers.mentions import BIN_NAMES
-from standout.papers.recipe import Claim, Recipe, RecipeInputs, Rows, add, rate_columns
+from standout.papers.mentions import BIN_NAMES, Mentions
+from standout.papers.recipe import Claim, RecipeInputs, Row, Rows, rate_columns
 
 KS = (1, 5, 10, 100)
 ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -42,11 +34,12 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "Scoring": ("scoring", {}),
     "FuzzyRating": ("fuzzy-rating", {}),
     "ExactRating": ("exact-rating", {}),
-}
-ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "Scoring, heavy records kept": ("scoring", {"heavy": None}),
     "Scoring, flat": ("scoring", {"flat": True}),
 }
+PUBLISHED_ALGORITHMS = list(ALGORITHMS)[:5]
+"""The others are variants of Scoring."""
+
 HIDDEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 ANSWERED = "most popular first, attacker ignores the 100 most popular"
 IGNORED = 100
@@ -56,10 +49,127 @@ ADAPTIVE = "k = 1, adaptive likelihood"
 MODELED = "most popular first, adaptive likelihood"
 """Against misdirection she ignores the 100 most popular items too."""
 
+ADDED = (0, 1, 2, 3, 5, 10, 20)
+"""Misdirecting mentions per mentioner in Fig. 9."""
+
+THRESHOLDS = (1, 8, 64, 512, 2048, 8192)
+POPULAR = "most popular first"
+
+LEAST_WRONG = 0.001
+"""Smallest share of wrong mentions that the adaptive attacker assumes."""
+
+
+def without_items(dataset: Dataset, dropped: Array) -> Dataset:
+    """The release without the entries of some items; records and catalog stay the same, and so do indices and `heavy`."""
+    return dataset.with_entries(~dropped[dataset.record_item])
+
+
+def hide_rarest(mentions: Mentions, dataset: Dataset, share: float) -> Mentions:
+    """Drop the rarest of each mentioner's rated mentions: the largest whole number within the share."""
+    rated = mentions.rated(dataset)
+    support = np.append(dataset.supports, 0)[mentions.item]
+    order = np.lexsort((mentions.item, support, ~rated, mentions.who))
+    turn = np.empty(order.size, np.int64)
+    counts = mentions.counts
+    turn[order] = np.arange(order.size) - (np.cumsum(counts) - counts)[mentions.who[order]]
+    n_rated = np.bincount(mentions.who[rated], minlength=mentions.n)
+    hidden = np.floor(share * n_rated + 1e-9).astype(np.int64)
+    return mentions.only(~(rated & (turn < hidden[mentions.who])))
+
+
+def misdirect(mentions: Mentions, dataset: Dataset, line: Array, n: int) -> Mentions:
+    """Each mentioner adds the first `n` items of the list that are neither held nor mentioned."""
+    who, item = [], []
+    for person in range(mentions.n if n else 0):
+        record = mentions.target[person]
+        taken = np.concatenate(
+            [
+                dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]],
+                mentions.item[mentions.who == person],
+            ]
+        )
+        # at most as many items of the list are skipped as the mentioner holds or mentions
+        head = line[: n + np.unique(taken).size]
+        free = head[~np.isin(head, taken)][:n]
+        who.append(np.full(free.size, person))
+        item.append(free)
+    return mentions.plus(np.concatenate(who), np.concatenate(item), dataset) if who else mentions
+
+
+def misdirecting_lists(dataset: Dataset) -> dict[str, Array]:
+    """Items in the order in which they are added: from a popularity up, or all from the most popular down."""
+    rising = np.argsort(dataset.supports, kind="stable")
+    held = dataset.supports[rising]
+    out = {
+        f"{t:,} or more": rising[held >= t] for t in THRESHOLDS if (held >= t).sum() >= ADDED[-1]
+    }
+    return {**out, POPULAR: np.argsort(dataset.popularity_rank, kind="stable")}
+
+
+def the_mentions(setting: RecipeInputs) -> Mentions:
+    """Mentions of the setting."""
+    if setting.mentions is None:
+        raise ParameterError(
+            "F06 needs mentions: give a file with --mentions, or --simulate-mentions"
+        )
+    return setting.mentions
+
+
+def ranks(
+    setting: RecipeInputs,
+    name: str,
+    options: dict[str, Any],
+    mentions: Mentions,
+    dataset: Dataset | None = None,
+) -> Array:
+    """Rank of each mentioner's own record in the likely list, tied records all before it."""
+    data = dataset or setting.dataset
+    out = np.full(mentions.n, data.n_records, np.int64)
+    # an item that the release lost does not distinguish records; Set Intersection must still see it
+    known = mentions if name == "set-intersection" else mentions.only(held(mentions, data))
+    if known.who.size:
+        aux, asked = known.knowledge(data, with_values=name in ("exact-rating", "fuzzy-rating"))
+        target = mentions.target[asked]
+        found = attack_people(attack(name, **options), data, aux, target, setting.engine)
+        out[asked] = found.rank
+    return out
+
+
+def adaptive_ranks(
+    setting: RecipeInputs, mentions: Mentions, dataset: Dataset | None = None
+) -> Array:
+    """Ranks by the likelihood of an attacker who knows the defense.
+
+    She ignores mentions of items that the owner removed. She is told which share of the mentions is
+    not in the mentioner's record, for mentioners with about as many mentions (bins of
+    `Mentions.bins`): misdirecting mentions are among them. She expects wrong mentions to be
+    popular, so that a popular mention says little and a rare one much.
+    """
+    data = dataset or setting.dataset
+    out = np.full(mentions.n, data.n_records, np.int64)
+    known = mentions.only(held(mentions, data))
+    size = known.bins()
+    for group in np.unique(size[known.who]).tolist():
+        part = known.only(size[known.who] == group)
+        wrong = float(np.clip(1 - part.rated(data).mean(), LEAST_WRONG, 1 - LEAST_WRONG))
+        model = Noise(e=wrong, h=0.0, value=None, time=None)
+        out = np.minimum(out, ranks(setting, "likelihood", {"noise": model}, part, data))
+    return out
+
+
+def held(mentions: Mentions, dataset: Dataset) -> Array:
+    """Per mention: whether some record of the release holds the item."""
+    return np.asarray((mentions.item >= 0) & (np.append(dataset.supports, 0)[mentions.item] > 0))
+
+
+def identified(rank: Array, k: int = 1) -> Row:
+    """Columns of the share of mentioners who are among the first k."""
+    return rate_columns(k_identified(rank, k))
+
 
 def algorithm_ranks(setting: RecipeInputs, algorithm: str) -> Array:
     """Ranks by one of the paper's algorithms on all mentions, computed once."""
-    name, options = {**ALGORITHMS, **ABLATIONS}[algorithm]
+    name, options = ALGORITHMS[algorithm]
     return setting.once(
         ("f06", algorithm), lambda: ranks(setting, name, options, the_mentions(setting))
     )
@@ -80,38 +190,40 @@ def _figure_3(setting: RecipeInputs) -> Rows:
         setting.dataset, aux, engine=setting.engine, watch=mentions.target[asked], lineup=False
     )
     why = reasons(verdicts, mentions.target[asked])
-    out: Rows = []
-    groups = [("all", np.ones(mentions.n, np.bool_))]
-    groups += [(name, mentions.bins() == b) for b, name in enumerate(BIN_NAMES)]
-    for reason in (IDENTIFIED, NOT_NARROW, MISDIRECTED, NO_ONE_POSSIBLE):
-        words = "1-identified" if reason == IDENTIFIED else reason
-        for name, inside in groups:
-            if inside.any():
-                out.append(
-                    {"mentions": name, "reason": words, **rate_columns(why[inside] == reason)}
-                )
-    return out
+    groups = [("all", np.ones(mentions.n, np.bool_)), *mentions.groups()]
+    return [
+        {
+            "mentions": name,
+            "reason": "1-identified" if reason == IDENTIFIED else reason,
+            **rate_columns(why[inside] == reason),
+        }
+        for reason in (IDENTIFIED, NOT_NARROW, MISDIRECTED, NO_ONE_POSSIBLE)
+        for name, inside in groups
+        if inside.any()
+    ]
 
 
 def _figure_4(setting: RecipeInputs) -> Rows:
     return [
-        {"algorithm": name, "k": k, **rate_columns(k_identified(algorithm_ranks(setting, name), k))}
-        for name in (*ALGORITHMS, *ABLATIONS)
+        {"algorithm": name, "k": k, **identified(algorithm_ranks(setting, name), k)}
+        for name in ALGORITHMS
         for k in KS
     ]
 
 
 def _figure_5(setting: RecipeInputs) -> Rows:
-    bins = the_mentions(setting).bins()
-    many = the_mentions(setting).counts >= 8
-    groups = [(name, bins == b) for b, name in enumerate(BIN_NAMES)]
-    out: Rows = []
-    for name in ALGORITHMS:
-        hit = k_identified(algorithm_ranks(setting, name), 1)
-        for words, inside in [*groups, ("≥ 8", many)]:
-            if inside.any():
-                out.append({"algorithm": name, "mentions": words, **rate_columns(hit[inside])})
-    return out
+    mentions = the_mentions(setting)
+    groups = [*mentions.groups(), ("≥ 8", mentions.counts >= 8)]
+    return [
+        {
+            "algorithm": name,
+            "mentions": words,
+            **identified(algorithm_ranks(setting, name)[inside]),
+        }
+        for name in PUBLISHED_ALGORITHMS
+        for words, inside in groups
+        if inside.any()
+    ]
 
 
 def owner_defense(setting: RecipeInputs) -> Rows:
@@ -136,18 +248,11 @@ def owner_defense(setting: RecipeInputs) -> Rows:
                 "entries_dropped": share,
             }
             for k in KS:
-                hit = k_identified(rank, k)
-                first = not hit.any() and not done[k]
+                rates = identified(rank, k)
+                first = not rates["count"] and not done[k]
                 done[k] |= first
-                out.append({**point, "k": f"k = {k}", "first_zero": first, **rate_columns(hit)})
-            out.append(
-                {
-                    **point,
-                    "k": ADAPTIVE,
-                    "first_zero": False,
-                    **rate_columns(k_identified(adapted, 1)),
-                }
-            )
+                out.append({**point, "k": f"k = {k}", "first_zero": first, **rates})
+            out.append({**point, "k": ADAPTIVE, "first_zero": False, **identified(adapted)})
         return out
 
     return setting.once("f06 owner", work)
@@ -159,24 +264,21 @@ def _figure_8(setting: RecipeInputs) -> Rows:
     for share in HIDDEN:
         said = hide_rarest(mentions, setting.dataset, share)
         rank = ranks(setting, "scoring", {}, said)
-        out += [
-            {"hidden": share, "k": f"k = {k}", **rate_columns(k_identified(rank, k))} for k in KS
-        ]
-        adapted = k_identified(adaptive_ranks(setting, said), 1)
-        out.append({"hidden": share, "k": ADAPTIVE, **rate_columns(adapted)})
+        out += [{"hidden": share, "k": f"k = {k}", **identified(rank, k)} for k in KS]
+        adapted = adaptive_ranks(setting, said)
+        out.append({"hidden": share, "k": ADAPTIVE, **identified(adapted)})
     return out
 
 
 def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
     """Ranks by Scoring after `n` misdirecting mentions."""
+    knows = strategy in (ANSWERED, MODELED)
 
     def work() -> Array:
-        ds, lists = setting.dataset, misdirecting_lists(setting.dataset)
-        if strategy not in (ANSWERED, MODELED):
-            return ranks(
-                setting, "scoring", {}, misdirect(the_mentions(setting), ds, lists[strategy], n)
-            )
-        said = misdirect(the_mentions(setting), ds, lists[POPULAR], n)
+        ds, added = setting.dataset, misdirecting_lists(setting.dataset)
+        said = misdirect(the_mentions(setting), ds, added[POPULAR if knows else strategy], n)
+        if not knows:
+            return ranks(setting, "scoring", {}, said)
         rare = np.append(ds.popularity_rank, ds.n_items)[said.item] >= IGNORED
         # if an attacker would have no mention left, keep all
         left = np.bincount(said.who[rare], minlength=said.n)[said.who]
@@ -185,55 +287,17 @@ def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
             return adaptive_ranks(setting, believed if n else said)
         return ranks(setting, "scoring", {}, believed)
 
-    if n == 0 and strategy not in (ANSWERED, MODELED):
+    if n == 0 and not knows:
         return algorithm_ranks(setting, "Scoring")
     return setting.once(("f06 misdirected", strategy, n), work)
 
 
 def _figure_9(setting: RecipeInputs) -> Rows:
-    out: Rows = []
-    for strategy in [*misdirecting_lists(setting.dataset), ANSWERED, MODELED]:
-        for n in ADDED:
-            hit = k_identified(misdirected_ranks(setting, strategy, n), 1)
-            out.append({"strategy": strategy, "added": n, **rate_columns(hit)})
-    return out
-
-
-def _order(
-    figure: str, k: int, pairs: list[tuple[str, str]]
-) -> Callable[[RecipeInputs], list[Claim]]:
-    def claims(setting: RecipeInputs) -> list[Claim]:
-        people = np.arange(the_mentions(setting).n)
-
-        def hits(name: str) -> tuple[Array, Array]:
-            return people, k_identified(algorithm_ranks(setting, name), k)
-
-        return [Claim.paired(figure, f"{a} ≥ {b} (k = {k})", hits(a), hits(b)) for a, b in pairs]
-
-    return claims
-
-
-def _claims_9(setting: RecipeInputs) -> list[Claim]:
-    people = np.arange(the_mentions(setting).n)
-    before = k_identified(misdirected_ranks(setting, POPULAR, 0), 1)
-    popular = k_identified(misdirected_ranks(setting, POPULAR, 5), 1)
-    out = [
-        Claim.paired(
-            "fig09", "5 popular mentions protect: none ≥ 5", (people, before), (people, popular)
-        )
+    return [
+        {"strategy": strategy, "added": n, **identified(misdirected_ranks(setting, strategy, n))}
+        for strategy in [*misdirecting_lists(setting.dataset), ANSWERED, MODELED]
+        for n in ADDED
     ]
-    rare = f"{THRESHOLDS[0]:,} or more"
-    if rare in misdirecting_lists(setting.dataset):
-        other = k_identified(misdirected_ranks(setting, rare, 5), 1)
-        out.append(
-            Claim.paired(
-                "fig09",
-                "popular protects better than rare: 5 rare ≥ 5 popular",
-                (people, other),
-                (people, popular),
-            )
-        )
-    return out
 
 
 ORDER = [
@@ -244,154 +308,38 @@ ORDER = [
     ("Scoring", "Scoring, heavy records kept"),
     ("Scoring", "Scoring, flat"),
 ]
+"""Algorithms of which the first finds at least as many as the second, k = 1."""
 
 
-def _defense(x: str, x_title: str) -> Callable[[Rows], Any]:
-    return lambda rows: draw.lines(
-        rows,
-        x=x,
-        x_title=x_title,
-        series="k",
-        series_title="k-identified",
-        y_title="mentioners k-identified",
-        x_percent=True,
-        top=1.0,
-    )
+def _claims_4(setting: RecipeInputs) -> list[Claim]:
+    people = np.arange(the_mentions(setting).n)
+    hits = {
+        a: (people, k_identified(algorithm_ranks(setting, a), 1)) for pair in ORDER for a in pair
+    }
+    return [Claim.paired(f"{a} ≥ {b} (k = 1)", hits[a], hits[b]) for a, b in ORDER]
 
 
-def _main_only(rows: Rows) -> Rows:
-    return [{**r, "k": f"k = {r['k']}"} for r in rows if r["algorithm"] in ALGORITHMS]
+def _claims_9(setting: RecipeInputs) -> list[Claim]:
+    people = np.arange(the_mentions(setting).n)
+
+    def hits(strategy: str, n: int) -> tuple[Array, Array]:
+        return people, k_identified(misdirected_ranks(setting, strategy, n), 1)
+
+    rare, popular = f"{THRESHOLDS[0]:,} or more", hits(POPULAR, 5)
+    claims = {"5 popular mentions protect: none ≥ 5": hits(POPULAR, 0)}
+    if rare in misdirecting_lists(setting.dataset):
+        claims["popular protects better than rare: 5 rare ≥ 5 popular"] = hits(rare, 5)
+    return [Claim.paired(text, first, popular) for text, first in claims.items()]
 
 
-add(
-    Recipe(
-        "f06",
-        "table1",
-        "Table 1",
-        "Mentioners by number of mentions",
-        "exponential bins",
-        _table_1,
-        lambda rows: draw.bars(
-            rows,
-            x="mentions",
-            x_title="mentions",
-            series="data",
-            series_title=None,
-            y="users",
-            y_title="mentioners",
-            percent=False,
-        ),
-    )
-)
-add(
-    Recipe(
-        "f06",
-        "fig03",
-        "Figure 3",
-        "Why Set Intersection fails",
-        "1-identification, by number of mentions",
-        _figure_3,
-        lambda rows: draw.stacked(
-            rows,
-            x="mentions",
-            x_title="mentions",
-            series="reason",
-            series_title="outcome",
-            y_title="mentioners",
-        ),
-    )
-)
-add(
-    Recipe(
-        "f06",
-        "fig04",
-        "Figure 4",
-        "k-identification by algorithm",
-        "all mentioners; k = 1, 5, 10, 100",
-        _figure_4,
-        lambda rows: draw.bars(
-            _main_only(rows),
-            x="k",
-            x_title="length of the likely list",
-            series="algorithm",
-            series_title=None,
-            y_title="mentioners k-identified",
-            top=1.0,
-        ),
-        _order("fig04", 1, ORDER),
-    )
-)
-add(
-    Recipe(
-        "f06",
-        "fig05",
-        "Figure 5",
-        "1-identification by number of mentions",
-        "all mentioners; k = 1",
-        _figure_5,
-        lambda rows: draw.lines(
-            [r for r in rows if r["mentions"] in BIN_NAMES],
-            x="mentions",
-            x_title="mentions",
-            series="algorithm",
-            series_title=None,
-            y_title="mentioners 1-identified",
-            top=1.0,
-            ordinal=True,
-            band=False,
-        ),
-    )
-)
-add(
-    Recipe(
-        "f06",
-        "fig06",
-        "Figure 6",
-        "The owner drops rare items: share of items",
-        "Scoring; items below a support threshold dropped",
-        owner_defense,
-        _defense("items_dropped", "share of items dropped"),
-    )
-)
-add(
-    Recipe(
-        "f06",
-        "fig07",
-        "Figure 7",
-        "The owner drops rare items: share of entries",
-        "Scoring; the same, against entries dropped",
-        owner_defense,
-        _defense("entries_dropped", "share of entries dropped"),
-    )
-)
-add(
-    Recipe(
-        "f06",
-        "fig08",
-        "Figure 8",
-        "Mentioners hide their rarest mentions",
-        "Scoring; the rarest of the mentions that are also rated",
-        _figure_8,
-        _defense("hidden", "share of rated mentions hidden, rarest first"),
-    )
-)
-add(
-    Recipe(
-        "f06",
-        "fig09",
-        "Figure 9",
-        "Mentioners misdirect",
-        "Scoring, k = 1; mentions of items neither held nor mentioned are added",
-        _figure_9,
-        lambda rows: draw.lines(
-            rows,
-            x="added",
-            x_title="misdirecting mentions added",
-            series="strategy",
-            series_title="items added: held by",
-            y_title="mentioners 1-identified",
-            band=False,
-        ),
-        _claims_9,
-    )
-)
+RUNS = {
+    "table1": _table_1,
+    "fig03": _figure_3,
+    "fig04": _figure_4,
+    "fig05": _figure_5,
+    "fig06": owner_defense,
+    "fig07": owner_defense,
+    "fig08": _figure_8,
+    "fig09": _figure_9,
+}
+CLAIMS = {"fig04": _claims_4, "fig09": _claims_9}

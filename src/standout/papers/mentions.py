@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class Mentions:
         """Bin of each mentioner, by number of mentions."""
         return np.minimum(np.log2(np.maximum(self.counts, 1)).astype(np.int64), len(BINS) - 1)
 
+    def groups(self) -> list[tuple[str, Array]]:
+        """Name of each bin, and which mentioners are in it."""
+        return [(name, self.bins() == b) for b, name in enumerate(BIN_NAMES)]
+
     def rated(self, dataset: Dataset) -> Array:
         """Whether the mentioner's own record holds the mentioned item."""
         return place(dataset, self.target[self.who], self.item) >= 0
@@ -66,21 +70,15 @@ class Mentions:
         return np.where(at >= 0, np.append(dataset.levels, np.nan)[code], np.nan)
 
     def only(self, keep: Array) -> Mentions:
-        """Fewer mentions by the same mentioners."""
-        return Mentions(self.target, self.who[keep], self.label[keep], self.item[keep], self.note)
+        """Some of the mentions, chosen by a mask or by their positions, by the same mentioners."""
+        return replace(self, who=self.who[keep], label=self.label[keep], item=self.item[keep])
 
     def plus(self, who: Array, item: Array, dataset: Dataset) -> Mentions:
         """More mentions, of items of the release."""
         whos = np.concatenate([self.who, who])
-        order = np.argsort(whos, kind="stable")
         label = np.concatenate([self.label, dataset.item_labels[item]])
-        return Mentions(
-            self.target,
-            whos[order],
-            label[order],
-            np.concatenate([self.item, item])[order],
-            self.note,
-        )
+        more = replace(self, who=whos, label=label, item=np.concatenate([self.item, item]))
+        return more.only(np.argsort(whos, kind="stable"))
 
     def knowledge(self, dataset: Dataset, with_values: bool = False) -> tuple[Knowledge, Array]:
         """The knowledge of an attacker, and the mentioner of each query; mentioners without mentions have no query."""
@@ -118,15 +116,17 @@ def read_mentions(path: str, dataset: Dataset) -> Mentions:
     turn = np.cumsum(there) - 1
     label = found.item_labels[pairs[:, 1]]
     item = find_labels(dataset.item_labels, found.item_labels)[pairs[:, 1]]
-    out = Mentions(target[there], turn[pairs[:, 0]], label, item, "")
+    out = _counted(Mentions(target[there], turn[pairs[:, 0]], label, item, ""), dataset)
     lost = int((~there).sum())
-    rated = 100 * float(out.rated(dataset).mean())
-    words = [
-        f"{out.n:,} people mention {out.who.size:,} items, {rated:.0f} % of them in their own record"
-    ]
-    if lost:
-        words.append(f"{lost:,} mentioners are not in the data and left out")
-    return Mentions(out.target, out.who, out.label, out.item, "; ".join(words))
+    left_out = f"; {lost:,} mentioners are not in the data and left out" if lost else ""
+    return replace(out, note=f"{out.note}{left_out}")
+
+
+def _counted(mentions: Mentions, dataset: Dataset) -> Mentions:
+    """The same mentions with their counts added to the note."""
+    rated = 100 * float(mentions.rated(dataset).mean())
+    counts = f"{mentions.n:,} people mention {mentions.who.size:,} items, {rated:.0f} % of them in their own record"
+    return replace(mentions, note=f"{mentions.note}{counts}")
 
 
 def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> Mentions:
@@ -146,39 +146,23 @@ def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> 
         Random seed, any whole number.
     """
     wanted = sum(PAPER_USERS) if n is None else n
-    order = _by_hash(dataset, seed)
+    keys = starts(np.uint64(seed % 2**64), PURPOSE_MENTIONS, dataset.record_keys)
+    targets = np.argsort(keys, kind="stable")[: min(wanted, dataset.n_records)]
+    if not targets.size:
+        raise EligibilityError("no record to simulate mentions for")
     shares = np.cumsum(PAPER_USERS) / sum(PAPER_USERS)
     popularity = np.cumsum(dataset.supports) / dataset.supports.sum()
-    free = iter(order.tolist())
-    targets: list[int] = []
     items: list[Array] = []
-    for k in range(min(wanted, dataset.n_records)):
+    for k, record in enumerate(targets.tolist()):
         low, high = BINS[int(np.searchsorted(shares, (k + 0.5) / wanted))]
-        record = next(free, None)
-        if record is None:
-            break
         rng = np.random.default_rng([seed % 2**63, PURPOSE_MENTIONS, record])
-        own = np.unique(
-            dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]]
-        )
+        held = dataset.record_item[dataset.record_ptr[record] : dataset.record_ptr[record + 1]]
+        own = np.unique(held)
         count = int(np.exp(rng.uniform(np.log(low), np.log(high + 1))))
-        said = _mentioned(own, min(count, max(own.size, 1)), popularity, rng)
-        targets.append(record)
-        items.append(said)
-    if not targets:
-        raise EligibilityError("no record to simulate mentions for")
-    who = np.repeat(np.arange(len(items)), [x.size for x in items])
-    item = np.concatenate(items)
-    out = Mentions(np.array(targets, np.int64), who, dataset.item_labels[item], item, "")
-    rated = 100 * float(out.rated(dataset).mean())
-    note = f"simulated: {out.n:,} people mention {who.size:,} items, {rated:.0f} % of them in their own record"
-    return Mentions(out.target, out.who, out.label, out.item, note)
-
-
-def _by_hash(dataset: Dataset, seed: int) -> Array:
-    return np.argsort(
-        starts(np.uint64(seed % 2**64), PURPOSE_MENTIONS, dataset.record_keys), kind="stable"
-    )
+        items.append(_mentioned(own, min(count, max(own.size, 1)), popularity, rng))
+    who, item = np.repeat(np.arange(len(items)), [x.size for x in items]), np.concatenate(items)
+    label = dataset.item_labels[item]
+    return _counted(Mentions(targets, who, label, item, "simulated: "), dataset)
 
 
 def _mentioned(own: Array, count: int, popularity: Array, rng: np.random.Generator) -> Array:

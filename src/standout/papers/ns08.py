@@ -8,28 +8,41 @@ need none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from standout.adversary.adversary import Adversary
 from standout.errors import EligibilityError
-from standout.papers import draw
-from standout.papers.ns08_bits import bits, draw_bits
 from standout.papers.ns08_cases import (
-    DAYS,
+    BEST,
+    CRITERIA,
     SIZES,
+    STANDS_OUT,
     Case,
     by_error,
     by_length,
     by_popularity,
     dated,
-    known,
+    hit,
+    measured,
+    trial,
     undated,
 )
-from standout.papers.recipe import Claim, Recipe, RecipeInputs, Row, Rows, add, rate_columns
-from standout.papers.trial import BEST, CRITERIA, STANDS_OUT, hit, measured, trial
+from standout.papers.recipe import (
+    Claim,
+    RecipeInputs,
+    Row,
+    Rows,
+    mean_columns,
+    rate_columns,
+)
+
+RANK, LINEUP = "log2(rank)", "lineup, -log2 Π"
+"""Two ways to count remaining bits. The figures of the paper show the first; its definition is the second."""
+
+ALL, MISSED = "all targets", "targets that the best guess misses"
 
 MOST_RANKS = 300
 """Points of Fig. 7."""
@@ -42,8 +55,38 @@ def best_guess(setting: RecipeInputs, cases: list[Case]) -> Rows:
         found = trial(setting, who)
         return [{"criterion": c, **rate_columns(hit(found, c))} for c in CRITERIA]
 
-    out = [r for columns, who in cases for r in measured(columns, who, rows)]
+    out = measured(cases, rows)
     return sorted(out, key=lambda r: CRITERIA.index(r["criterion"]) if "criterion" in r else -1)
+
+
+def bits(setting: RecipeInputs, cases: list[Case]) -> Rows:
+    """Remaining bits by both measures, over all targets and over those that the best guess misses."""
+    prior = float(np.log2(setting.dataset.n_records))
+
+    def rows(who: Adversary) -> Iterable[Row]:
+        found = trial(setting, who)
+        for measure, left in ((RANK, found.rank_bits), (LINEUP, found.bits)):
+            for group, chosen in (
+                (ALL, np.ones(found.n, np.bool_)),
+                (MISSED, found.missed),
+            ):
+                quartiles = (
+                    np.quantile(left[chosen], [0.25, 0.5, 0.75]) if chosen.any() else [None] * 3
+                )
+                yield {
+                    "measure": measure,
+                    "group": group,
+                    **mean_columns(left[chosen], "bits"),
+                    "first_quartile": quartiles[0],
+                    "median": quartiles[1],
+                    "third_quartile": quartiles[2],
+                    "prior": prior,
+                }
+
+    out = measured(cases, rows)
+    return sorted(
+        out, key=lambda r: ((RANK, LINEUP).index(r.get("measure", RANK)), str(r.get("group")))
+    )
 
 
 def _both(setting: RecipeInputs) -> Rows:
@@ -54,8 +97,7 @@ def _both(setting: RecipeInputs) -> Rows:
         yield {"case": "in the data: found", **rate_columns(hit(found, STANDS_OUT))}
         yield {"case": "removed: “not there”", **rate_columns(~found.absent_matched)}
 
-    out = [r for columns, who in dated() for r in measured(columns, who, rows)]
-    return sorted(out, key=lambda r: str(r.get("case")))
+    return sorted(measured(dated(), rows), key=lambda r: str(r.get("case")))
 
 
 def _sparsity(setting: RecipeInputs) -> Rows:
@@ -121,279 +163,68 @@ def _outside(setting: RecipeInputs) -> Rows:
     ]
 
 
-def _more_items(figure: str, cases: list[Case], text: str) -> Callable[[RecipeInputs], list[Claim]]:
+Pairs = dict[str, tuple[Adversary, Adversary]]
+"""Claims of a figure: the first adversary finds at least as many as the second."""
+
+
+def _more_items(cases: list[Case]) -> Pairs:
     """Each case with more items against the one with fewer and otherwise the same columns."""
-
-    def claims(setting: RecipeInputs) -> list[Claim]:
-        out = []
-        for columns, who in cases:
-            for others, longer in cases:
-                step = {"2 of 2": "3 of 4", "3 of 4": "6 of 8"}.get(columns["known"])
-                if others["known"] == step and all(
-                    others[c] == columns[c] for c in columns if c != "known"
-                ):
-                    rest = ", ".join(str(v) for c, v in columns.items() if c != "known")
-                    out += _claim(
-                        setting,
-                        figure,
-                        f"{text}: {step} ≥ {columns['known']} ({rest})",
-                        longer,
-                        who,
-                    )
-        return out
-
-    return claims
+    n_variants = len(cases) // len(SIZES)
+    pairs = {}
+    for k, (columns, who) in enumerate(cases[:-n_variants]):
+        more, longer = cases[k + n_variants]
+        rest = ", ".join(str(v) for c, v in columns.items() if c != "known")
+        pairs[f"more items find more: {more['known']} ≥ {columns['known']} ({rest})"] = longer, who
+    return pairs
 
 
-def _claim(
-    setting: RecipeInputs, figure: str, text: str, first: Adversary, second: Adversary
-) -> list[Claim]:
-    try:
-        a, b = trial(setting, first), trial(setting, second)
-    except EligibilityError:
-        return [Claim(figure, text, 0, np.nan, np.nan, np.nan)]
-    return [Claim.paired(figure, text, (a.target, hit(a, BEST)), (b.target, hit(b, BEST)))]
+def _claims(pairs: Pairs) -> Callable[[RecipeInputs], list[Claim]]:
+    def compare(setting: RecipeInputs, text: str) -> Claim:
+        try:
+            a, b = (trial(setting, who) for who in pairs[text])
+        except EligibilityError:
+            return Claim.not_measurable(text)
+        return Claim.paired(text, (a.target, hit(a, BEST)), (b.target, hit(b, BEST)))
+
+    return lambda setting: [compare(setting, text) for text in pairs]
 
 
-def _claims_4(setting: RecipeInputs) -> list[Claim]:
-    out = _more_items("fig04", dated(), "more items find more")(setting)
-    for k, w in SIZES:
-        near, far = (Adversary(k, w, value_within=0, time_within=d) for d in DAYS)
-        out += _claim(
-            setting, "fig04", f"sharper days find more: ±3 ≥ ±14 ({known(k, w)})", near, far
-        )
-    return out
+def _with_known(text: str, cases: list[Case], first: int, second: int) -> Pairs:
+    """For each number of items, two of the variants compared."""
+    n = len(cases) // len(SIZES)
+    return {
+        text.format(cases[k][0]["known"]): (cases[k + first][1], cases[k + second][1])
+        for k in range(0, len(cases), n)
+    }
 
 
-def _claims_9(setting: RecipeInputs) -> list[Claim]:
-    cases = by_popularity()
-    out = []
-    for n in range(len(SIZES)):
-        (columns, anywhere), (_, _), (_, rare) = cases[3 * n : 3 * n + 3]
-        text = f"rarer items find more: outside the top 500 ≥ all items ({columns['known']})"
-        out += _claim(setting, "fig09", text, rare, anywhere)
-    return out
-
-
-def _claims_12(setting: RecipeInputs) -> list[Claim]:
-    pairs = by_length()
-    return [
-        c
-        for n in range(len(SIZES))
-        for c in _claim(
-            setting,
-            "fig12",
-            f"knowing the length helps ({pairs[2 * n][0]['known']})",
-            pairs[2 * n + 1][1],
-            pairs[2 * n][1],
-        )
-    ]
-
-
-def _claims_10(setting: RecipeInputs) -> list[Claim]:
-    cases = by_error()
-    first, second = cases[5][1], cases[7][1]
-    return _claim(setting, "fig10", "fewer wrong items find more: 6 of 8 ≥ 4 of 8", first, second)
-
-
-def _draw_guess(
-    series: str, title: str | None = None, y_title: str = "records found", facet: str = "criterion"
-) -> Callable[[Rows], Any]:
-    return lambda rows: draw.bars(
-        rows,
-        x="known",
-        x_title="items known right, of items known",
-        series=series,
-        series_title=title,
-        y_title=y_title,
-        facet=facet,
-        top=1.0,
-    )
-
-
-add(
-    Recipe(
-        "ns08",
-        "fig01",
-        "Figure 1",
-        "Nearest neighbors are far away",
-        "similarity of the nearest other record",
-        _sparsity,
-        lambda rows: draw.lines(
-            rows,
-            x="epsilon",
-            x_title="similarity x of the nearest other record",
-            series="similarity",
-            series_title="two entries agree on",
-            y="delta",
-            y_title="records with a neighbor above x",
-            top=1.0,
-            points=False,
+RUNS: dict[str, Callable[[RecipeInputs], Rows]] = {
+    "fig01": _sparsity,
+    "fig02": _lengths(100),
+    "fig03": _lengths(1000),
+    "fig04": partial(best_guess, cases=dated()),
+    "fig05": _both,
+    "fig06": partial(bits, cases=dated()),
+    "fig07": _information,
+    "fig08": partial(best_guess, cases=undated()),
+    "fig09": partial(best_guess, cases=by_popularity()),
+    "fig10": partial(best_guess, cases=by_error()),
+    "fig11": partial(bits, cases=undated()),
+    "fig12": partial(best_guess, cases=by_length()),
+    "table": _outside,
+}
+CLAIMS = {
+    "fig04": _claims(
+        _more_items(dated()) | _with_known("sharper days find more: ±3 ≥ ±14 ({})", dated(), 0, 1),
+    ),
+    "fig08": _claims(_more_items(undated())),
+    "fig09": _claims(
+        _with_known(
+            "rarer items find more: outside the top 500 ≥ all items ({})", by_popularity(), 2, 0
         ),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig02",
-        "Figure 2",
-        "Records by number of entries, up to 100",
-        "all records",
-        _lengths(100),
-        lambda rows: draw.counts(
-            rows,
-            x="items",
-            x_title="entries X",
-            y="records",
-            y_title="records with X entries",
-            mark_at=20,
-        ),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig03",
-        "Figure 3",
-        "Records by number of entries, up to 1000",
-        "all records",
-        _lengths(1000),
-        lambda rows: draw.counts(
-            rows, x="items", x_title="entries X", y="records", y_title="records with X entries"
-        ),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig04",
-        "Figure 4",
-        "Exact values and approximate days",
-        "values exact, days ±3 or ±14, items uniform",
-        lambda s: best_guess(s, dated()),
-        _draw_guess("days"),
-        _claims_4,
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig05",
-        "Figure 5",
-        "The same, and is the target there at all?",
-        "as Fig. 4, φ = 1.5; the target removed and run again",
-        _both,
-        _draw_guess("days", y_title="right answers", facet="case"),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig06",
-        "Figure 6",
-        "Remaining bits: log2(rank) as in the figure, and the lineup as defined",
-        "as Fig. 4; bits are log2 of the number of records that score at least what the target scores",
-        lambda s: bits(s, dated()),
-        draw_bits("days"),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig07",
-        "Figure 7",
-        "What one known item gives away, by popularity rank",
-        "all items",
-        _information,
-        lambda rows: draw.lines(
-            rows,
-            x="rank",
-            x_title="rank of the item, 1 = held by most (log scale)",
-            series="known",
-            series_title="known",
-            y="bits",
-            y_title="bits",
-            percent=False,
-            log_x=True,
-            points=False,
-        ),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig08",
-        "Figure 8",
-        "Exact values, no days",
-        "values exact, days unknown, items outside the top 100 or 500",
-        lambda s: best_guess(s, undated()),
-        _draw_guess("items"),
-        _more_items("fig08", undated(), "more items find more"),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig09",
-        "Figure 9",
-        "Popular or rare items",
-        "values ±1, days ±14; all items, or outside the top 100 or 500",
-        lambda s: best_guess(s, by_popularity()),
-        _draw_guess("items"),
-        _claims_9,
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig10",
-        "Figure 10",
-        "Wrong about which items",
-        "values ±1, days ±14, items uniform, wrong items (and wrong values)",
-        lambda s: best_guess(s, by_error()),
-        _draw_guess("wrong", "wrong facts are"),
-        _claims_10,
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig11",
-        "Figure 11",
-        "Remaining bits without days: log2(rank) as in the figure, and the lineup as defined",
-        "values exact, days unknown, items outside the top 100 or 500",
-        lambda s: bits(s, undated()),
-        draw_bits("items"),
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "fig12",
-        "Figure 12",
-        "Knowing how long the record is",
-        "values ±1, days ±14, items uniform; number of items known to ±50 %",
-        lambda s: best_guess(s, by_length()),
-        _draw_guess("length"),
-        _claims_12,
-    )
-)
-add(
-    Recipe(
-        "ns08",
-        "table",
-        "Table of section 5",
-        "Records with items outside the top X",
-        "all records",
-        _outside,
-        lambda rows: draw.bars(
-            rows,
-            x="top",
-            x_title="X most held items left out",
-            series="at_least",
-            series_title="records with",
-            y_title="share of records",
-            top=1.0,
-        ),
-    )
-)
+    ),
+    "fig10": _claims(
+        {"fewer wrong items find more: 6 of 8 ≥ 4 of 8": (by_error()[5][1], by_error()[7][1])},
+    ),
+    "fig12": _claims(_with_known("knowing the length helps ({})", by_length(), 1, 0)),
+}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -76,7 +78,6 @@ class RecipeInputs:
 class Claim:
     """A claim of a paper about two cases, compared on the same targets."""
 
-    figure: str
     text: str
     n: int
     difference: float
@@ -96,24 +97,27 @@ class Claim:
         return "holds" if self.low > 0 else "undecided"
 
     @classmethod
-    def paired(
-        cls, figure: str, text: str, first: tuple[Array, Array], second: tuple[Array, Array]
-    ) -> Claim:
+    def not_measurable(cls, text: str) -> Claim:
+        """A claim about cases without targets in this data."""
+        return cls(text, 0, np.nan, np.nan, np.nan)
+
+    @classmethod
+    def paired(cls, text: str, first: tuple[Array, Array], second: tuple[Array, Array]) -> Claim:
         """Compare (targets, outcome) of two cases on the targets that both have.
 
         >>> import numpy as np
         >>> one = (np.array([1, 2, 3]), np.array([True, True, False]))
         >>> two = (np.array([2, 1, 9]), np.array([False, True, True]))
-        >>> claim = Claim.paired("fig04", "first ≥ second", one, two)
+        >>> claim = Claim.paired("first ≥ second", one, two)
         >>> claim.n, claim.difference, claim.word
         (2, 0.5, 'undecided')
         """
         _, a, b = np.intersect1d(first[0], second[0], return_indices=True)
         gaps = first[1][a].astype(np.float64) - second[1][b].astype(np.float64)
         if gaps.size == 0:
-            return cls(figure, text, 0, np.nan, np.nan, np.nan)
+            return cls.not_measurable(text)
         mean, half = float(gaps.mean()), Z_95 * float(gaps.std()) / np.sqrt(gaps.size)
-        return cls(figure, text, int(gaps.size), mean, mean - half, mean + half)
+        return cls(text, int(gaps.size), mean, mean - half, mean + half)
 
 
 def no_claims(setting: RecipeInputs) -> list[Claim]:
@@ -134,27 +138,33 @@ class Recipe:
     parameters: str
     """The experiment in words, as in the paper."""
     run: Callable[[RecipeInputs], Rows]
-    """Measure: one row per bar or point. A point that cannot be measured has no value and a `note`."""
-    draw: Callable[[Rows], Any]
-    """Altair chart from rows with published values joined."""
-    claims: Callable[[RecipeInputs], list[Claim]] = no_claims
+    """Measure: one row per bar or point. A point that cannot be measured has no value and a `note`.
+
+    `RUNS` in the module of the paper; `claims` are from its `CLAIMS`.
+    """
+    chart: Row
+    """Kind of chart and what it shows, see `draw.draw`."""
+    claims: Callable[[RecipeInputs], list[Claim]]
 
 
-_REGISTRY: dict[str, dict[str, Recipe]] = {}
-
-
-def add(recipe: Recipe) -> Recipe:
-    """Register a recipe."""
-    _REGISTRY.setdefault(recipe.paper, {})[recipe.id] = recipe
-    return recipe
+@cache
+def read_toml(name: str) -> dict[str, Any]:
+    """A data file of this package."""
+    return tomllib.loads((files("standout.papers") / name).read_text(encoding="utf-8"))
 
 
 def recipes(paper: str, only: str | None = None) -> list[Recipe]:
     """Recipes of a paper in the order of its figures, or those named in `only` (comma-separated ids)."""
     if paper not in PAPERS:
         raise ParameterError(f"no paper {paper!r}. Papers: {', '.join(PAPERS)}")
-    import_module(f"standout.papers.{paper}")
-    known = _REGISTRY[paper]
+    module = import_module(f"standout.papers.{paper}")
+    known = {
+        one["id"]: Recipe(
+            **one, run=module.RUNS[one["id"]], claims=module.CLAIMS.get(one["id"], no_claims)
+        )
+        for one in read_toml("figures.toml")["figure"]
+        if one["paper"] == paper
+    }
     if only is None:
         return list(known.values())
     names = [name.strip() for name in only.split(",")]
@@ -168,8 +178,12 @@ def recipes(paper: str, only: str | None = None) -> list[Recipe]:
 
 def rate_columns(hits: Array) -> Row:
     """Columns n, count, rate, low, high of a proportion."""
-    rate = Rate.of(hits)
-    return {"n": rate.n, "count": rate.count, "rate": rate.rate, "low": rate.low, "high": rate.high}
+    return columns_of(Rate.of(hits))
+
+
+def columns_of(rate: Rate) -> Row:
+    """The same of a rate."""
+    return {key: getattr(rate, key) for key in ("n", "count", "rate", "low", "high")}
 
 
 def mean_columns(x: Array, column: str) -> Row:
@@ -178,3 +192,58 @@ def mean_columns(x: Array, column: str) -> Row:
         return {"n": 0, column: None, "low": None, "high": None, "note": "nobody in this group"}
     mean, half = float(x.mean()), Z_95 * float(x.std()) / np.sqrt(x.size)
     return {"n": int(x.size), column: mean, "low": max(0.0, mean - half), "high": mean + half}
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number and the measured row that it belongs to."""
+
+    paper: str
+    id: str
+    what: str
+    where: dict[str, Any]
+    column: str
+    value: float | str
+    place: str
+    page: int
+    certainty: str
+    relation: str = "="
+    unit: str = "%"
+    why: str = ""
+
+    def fits(self, row: Row) -> bool:
+        """Whether the number belongs to this row."""
+        return all(row.get(k) == v for k, v in self.where.items())
+
+    def number(self, row: Row) -> float:
+        """The printed number; "prior/2" depends on the row."""
+        if isinstance(self.value, str):
+            name, _, part = self.value.partition("/")
+            return float(row[name]) / float(part)
+        return float(self.value)
+
+
+def published() -> list[Published]:
+    """All printed numbers."""
+    return [Published(**v) for v in read_toml("published.toml")["value"]]
+
+
+def published_data(paper: str) -> Row:
+    """The data of a paper: its size, and its name in words."""
+    return dict(read_toml("published.toml")[paper])
+
+
+def of_figure(recipe: Recipe) -> list[Published]:
+    """Printed numbers of one figure or table."""
+    return [p for p in published() if (p.paper, p.id) == (recipe.paper, recipe.id)]
+
+
+def joined(recipe: Recipe, rows: Rows) -> Rows:
+    """Rows joined with the printed number of their bar or point; numbers in the text precede independent reproductions."""
+    out = [dict(r) for r in rows]
+    for p in of_figure(recipe):
+        # a bound or another column is not the height of a bar
+        if p.relation == "=" and p.column in ("rate", "bits", "users", "f"):
+            for row in filter(p.fits, out):
+                row.setdefault("published", p.number(row))
+    return out

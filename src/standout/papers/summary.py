@@ -1,186 +1,36 @@
-"""Comparison of published and measured numbers: where they differ, and why."""
+"""`reproduce`: pictures and tables of a paper's figures, and published beside measured numbers: where they differ, and why."""
 
 from __future__ import annotations
 
-import tomllib
+import csv
+import io
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from standout.errors import ParameterError
-from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, Row, Rows
+from standout.data.scratch import scratch_folder
+from standout.errors import InputError, ParameterError
+from standout.papers.draw import draw, empty, titled
+from standout.papers.recipe import (
+    PAPERS,
+    SHORT,
+    Claim,
+    Published,
+    Recipe,
+    RecipeInputs,
+    Rows,
+    joined,
+    of_figure,
+    published_data,
+    recipes,
+)
+from standout.report.drawing import Spec, picture
 
 CLOSE = {"%": 0.05, "bits": 0.5, "people": 3.0, "similarity": 0.05}
 """Differences up to this are called close."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """One printed number and the measured row that it belongs to."""
-
-    paper: str
-    id: str
-    what: str
-    where: dict[str, Any]
-    column: str
-    value: float | str
-    place: str
-    page: int
-    certainty: str
-    relation: str = "="
-    unit: str = "%"
-    why: str = ""
-
-    def fits(self, row: Row) -> bool:
-        """Whether the number belongs to this row."""
-        return all(row.get(k) == v for k, v in self.where.items())
-
-    def number(self, row: Row) -> float:
-        """The printed number; "prior/2" depends on the row."""
-        if isinstance(self.value, str):
-            name, _, part = self.value.partition("/")
-            return float(row[name]) / float(part)
-        return float(self.value)
-
-
-@cache
-def published() -> tuple[tuple[Published, ...], dict[str, dict[str, Any]]]:
-    """Printed numbers, and the data of each paper."""
-    plain = tomllib.loads((files("standout.papers") / "published.toml").read_text(encoding="utf-8"))
-    values = tuple(Published(**v) for v in plain.pop("value"))
-    return values, plain
-
-
-def of_figure(recipe: Recipe) -> list[Published]:
-    """Printed numbers of one figure or table."""
-    return [p for p in published()[0] if (p.paper, p.id) == (recipe.paper, recipe.id)]
-
-
-def joined(recipe: Recipe, rows: Rows) -> Rows:
-    """Rows joined with the printed number of their bar or point; numbers in the text precede independent reproductions."""
-    out = [dict(r) for r in rows]
-    for p in of_figure(recipe):
-        for row in out:
-            # a bound or another column is not the height of this bar
-            if (
-                p.relation == "="
-                and p.column in ("rate", "bits", "users", "f")
-                and p.fits(row)
-                and "published" not in row
-            ):
-                row["published"] = p.number(row)
-    return out
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the summary."""
-
-    label: str
-    what: str
-    published: str
-    source: str
-    measured: str
-    interval: str
-    n: str
-    difference: str
-    word: str
-
-
-def _show(x: float | None, unit: str, relation: str = "=") -> str:
-    if x is None:
-        return "–"
-    sign = "" if relation == "=" else f"{relation} "
-    if unit == "%":
-        return f"{sign}{100 * x:.1f} %"
-    return (
-        f"{sign}{x:.0f}"
-        if unit == "people"
-        else f"{sign}{x:.2f}{' bits' if unit == 'bits' else ''}"
-    )
-
-
-def line(setting: RecipeInputs, recipe: Recipe, p: Published, rows: Rows) -> Line:
-    """Compare one printed number with its row."""
-    found = [r for r in rows if p.fits(r)]
-    source = f"{p.certainty}; {p.place}, p. {p.page}"
-    row = found[0] if found else {}
-    measured = row.get(p.column)
-    if measured is None:
-        note = row.get("note", "no such case in this data")
-        printed = "–" if isinstance(p.value, str) else _show(float(p.value), p.unit, p.relation)
-        return Line(recipe.label, p.what, printed, source, "not measured", "–", "0", "–", str(note))
-    value = p.number(row)
-    low, high = (
-        (row.get("low"), row.get("high"))
-        if p.column in ("rate", "bits", "f", "delta")
-        else (None, None)
-    )
-    interval = (
-        "–" if low is None or high is None else f"{_show(low, p.unit)} – {_show(high, p.unit)}"
-    )
-    gap = measured - value
-    difference = (
-        f"{100 * gap:+.1f} points"
-        if p.unit == "%"
-        else f"{gap:+.0f}"
-        if p.unit == "people"
-        else f"{gap:+.2f}"
-    )
-    word = _word(setting, p, measured, value, low, high)
-    return Line(
-        recipe.label,
-        p.what,
-        _show(value, p.unit, p.relation),
-        source,
-        _show(measured, p.unit),
-        interval,
-        f"{row['n']:,}" if row.get("n") else "all",
-        difference,
-        word,
-    )
-
-
-def _word(
-    setting: RecipeInputs,
-    p: Published,
-    measured: float,
-    value: float,
-    low: float | None,
-    high: float | None,
-) -> str:
-    """Result in words, with the reason if the two numbers differ."""
-    if p.relation != "=":
-        holds = measured < value if p.relation == "<" else measured > value
-        return "holds" if holds else f"does not hold: {_reason(setting, p)}"
-    # a printed percentage is rounded to its last digit
-    half = {"%": 0.005 if p.certainty == "text" else 0.0005, "bits": 0.005}.get(p.unit, 0.0)
-    if abs(measured - value) <= half or (
-        low is not None and high is not None and low - half <= value <= high + half
-    ):
-        return "agrees"
-    if abs(measured - value) <= CLOSE[p.unit]:
-        return "close"
-    return f"{'higher' if measured > value else 'lower'}: {_reason(setting, p)}"
-
-
-def _reason(setting: RecipeInputs, p: Published) -> str:
-    paper = published()[1][p.paper]
-    ds = setting.dataset
-    own = (ds.n_records, ds.n_items, ds.n_entries) == (
-        paper["n_records"],
-        paper["n_items"],
-        paper["n_entries"],
-    )
-    if p.why:
-        return p.why if own else f"{p.why}; other data as well"
-    if own:
-        return "same data: not explained"
-    if ds.n_records != paper["n_records"]:
-        return f"other data, {ds.n_records:,} records instead of {paper['n_records']:,}"
-    return "other data of the same size"
 
 
 HEADER = (
@@ -194,22 +44,90 @@ HEADER = (
     "difference",
     "result",
 )
+"""Columns of the comparison."""
 
 
-def cells(x: Line) -> tuple[str, ...]:
-    """A comparison as a row of the first table."""
-    return x.label, x.what, x.published, x.source, x.measured, x.interval, x.n, x.difference, x.word
+def _show(x: float, unit: str, relation: str = "=") -> str:
+    sign = "" if relation == "=" else f"{relation} "
+    written = {"%": f"{100 * x:.1f} %", "people": f"{x:.0f}", "bits": f"{x:.2f} bits"}
+    return sign + written.get(unit, f"{x:.2f}")
 
 
-def claim_cells(c: Claim, recipe: Recipe) -> tuple[str, ...]:
-    """A claim as a row of the second table."""
-    if c.n == 0:
-        return recipe.label, c.text, "–", "–", "0", c.word
-    interval = f"{100 * c.low:+.1f} … {100 * c.high:+.1f}"
-    return recipe.label, c.text, f"{100 * c.difference:+.1f} points", interval, f"{c.n:,}", c.word
+def compare(setting: RecipeInputs, recipe: Recipe, p: Published, rows: Rows) -> dict[str, str]:
+    """Compare one printed number with its row: a line of the summary."""
+    row = next((r for r in rows if p.fits(r)), {})
+    line = {
+        "figure": recipe.label,
+        "what": p.what,
+        "published": "–",
+        "certainty": f"{p.certainty}; {p.place}, p. {p.page}",
+        "measured": "not measured",
+        "95 % interval": "–",
+        "n": "0",
+        "difference": "–",
+    }
+    measured = row.get(p.column)
+    if measured is None:
+        if not isinstance(p.value, str):
+            line["published"] = _show(p.value, p.unit, p.relation)
+        return {**line, "result": str(row.get("note", "no such case in this data"))}
+    value, gap = p.number(row), measured - p.number(row)
+    line["published"] = _show(value, p.unit, p.relation)
+    line["measured"] = _show(measured, p.unit)
+    with_interval = p.column in ("rate", "bits", "f", "delta")
+    low, high = (row.get(end) if with_interval else None for end in ("low", "high"))
+    interval = None if low is None or high is None else (low, high)
+    if interval:
+        line["95 % interval"] = " – ".join(_show(end, p.unit) for end in interval)
+    line["n"] = f"{row['n']:,}" if row.get("n") else "all"
+    differences = {"%": f"{100 * gap:+.1f} points", "people": f"{gap:+.0f}"}
+    line["difference"] = differences.get(p.unit, f"{gap:+.2f}")
+    return {**line, "result": _result(setting, p, measured, value, interval)}
 
 
-CLAIM_HEADER = ("figure", "claim", "difference", "95 % interval, paired", "n", "result")
+def _result(
+    setting: RecipeInputs,
+    p: Published,
+    measured: float,
+    value: float,
+    interval: tuple[float, float] | None,
+) -> str:
+    """Result in words, with the reason if the two numbers differ."""
+    if p.relation != "=":
+        holds = measured < value if p.relation == "<" else measured > value
+        return "holds" if holds else f"does not hold: {_reason(setting, p)}"
+    # a printed percentage is rounded to its last digit
+    half = {"%": 0.005 if p.certainty == "text" else 0.0005, "bits": 0.005}.get(p.unit, 0.0)
+    low, high = interval or (measured, measured)
+    if abs(measured - value) <= half or low - half <= value <= high + half:
+        return "agrees"
+    if abs(measured - value) <= CLOSE[p.unit]:
+        return "close"
+    return f"{'higher' if measured > value else 'lower'}: {_reason(setting, p)}"
+
+
+def _reason(setting: RecipeInputs, p: Published) -> str:
+    paper = published_data(p.paper)
+    ds = setting.dataset
+    own = all(getattr(ds, size) == paper[size] for size in ("n_records", "n_items", "n_entries"))
+    if p.why:
+        return p.why if own else f"{p.why}; other data as well"
+    if own:
+        return "same data: not explained"
+    if ds.n_records != paper["n_records"]:
+        return f"other data, {ds.n_records:,} records instead of {paper['n_records']:,}"
+    return "other data of the same size"
+
+
+def claim_line(c: Claim, recipe: Recipe) -> dict[str, str]:
+    """A claim as a line of the second table."""
+    line = {"figure": recipe.label, "claim": c.text}
+    difference = interval = "–"
+    if c.n:
+        difference = f"{100 * c.difference:+.1f} points"
+        interval = f"{100 * c.low:+.1f} … {100 * c.high:+.1f}"
+    line |= {"difference": difference, "95 % interval, paired": interval}
+    return {**line, "n": f"{c.n:,}", "result": c.word}
 
 
 @dataclass(frozen=True)
@@ -219,8 +137,8 @@ class Summary:
     paper: str
     about: list[str]
     figures: list[tuple[Recipe, Rows]]
-    lines: list[Line]
-    claims: list[tuple[str, ...]]
+    lines: list[dict[str, str]]
+    claims: list[dict[str, str]]
 
     @classmethod
     def of(cls, setting: RecipeInputs, figures: list[tuple[Recipe, Rows]]) -> Summary:
@@ -236,7 +154,7 @@ class Summary:
         )
         about = [
             f"Data: {setting.source}: {ds.n_records:,} records × {ds.n_items:,} items, {ds.n_entries:,} entries.",
-            f"The paper had {published()[1][paper]['data']}: {published()[1][paper]['n_records']:,} records.",
+            "The paper had {data}: {n_records:,} records.".format(**published_data(paper)),
             f"{many[0].upper()}{many[1:]}, seed {setting.seed}. Intervals are 95 %: Wilson for shares, normal for means.",
         ]
         for name, there in (("values", ds.has_value), ("days", ds.has_time)):
@@ -246,35 +164,33 @@ class Summary:
                 )
         if setting.mentions is not None:
             about.append(f"Mentions: {setting.mentions.note}.")
-        lines = [
-            line(setting, recipe, p, rows) for recipe, rows in figures for p in of_figure(recipe)
-        ]
-        claims = [claim_cells(c, recipe) for recipe, _ in figures for c in recipe.claims(setting)]
+        lines = [compare(setting, r, p, rows) for r, rows in figures for p in of_figure(r)]
+        claims = [claim_line(c, recipe) for recipe, _ in figures for c in recipe.claims(setting)]
         return cls(paper, about, figures, lines, claims)
+
+    @property
+    def tables(self) -> dict[str, list[dict[str, str]]]:
+        """The tables by their headings."""
+        tables = {
+            "Published and measured": self.lines,
+            "Claims of the text, compared on the same targets": self.claims,
+        }
+        return {title: rows for title, rows in tables.items() if rows or rows is self.lines}
 
     def markdown(self) -> str:
         """The summary as Markdown; pictures are linked as files in the same folder."""
-        parts = [
-            f"# {PAPERS[self.paper]}, reproduced",
-            "",
-            *(f"{x}  " for x in self.about),
-            "",
-            "## Published and measured",
-            "",
-        ]
-        parts += markdown_table(HEADER, [cells(x) for x in self.lines])
-        if self.claims:
-            parts += [
-                "",
-                "## Claims of the text, compared on the same targets",
-                "",
-                *markdown_table(CLAIM_HEADER, self.claims),
-            ]
-        parts += ["", "## Figures", ""]
+        parts = [f"# {PAPERS[self.paper]}, reproduced", "", *(f"{x}  " for x in self.about), ""]
+        for title, lines in self.tables.items():
+            parts += [f"## {title}", "", *markdown_table(lines), ""]
+        parts += ["## Figures", ""]
         for recipe, rows in self.figures:
-            parts += [f"### {recipe.label}: {recipe.title}", "", f"{recipe.parameters}.", ""]
+            name = f"{recipe.label}: {recipe.title}"
             parts += [
-                f"![{recipe.label}: {recipe.title}]({recipe.id}.png)",
+                f"### {name}",
+                "",
+                f"{recipe.parameters}.",
+                "",
+                f"![{name}]({recipe.id}.png)",
                 "",
                 f"Data: [{recipe.id}.csv]({recipe.id}.csv)",
                 "",
@@ -289,15 +205,8 @@ class Summary:
             f"<h1>{escape(PAPERS[self.paper])}, reproduced</h1>",
             *(f"<p>{escape(x)}</p>" for x in self.about),
         ]
-        body += [
-            "<h2>Published and measured</h2>",
-            _html_table(HEADER, [cells(x) for x in self.lines]),
-        ]
-        if self.claims:
-            body += [
-                "<h2>Claims of the text, compared on the same targets</h2>",
-                _html_table(CLAIM_HEADER, self.claims),
-            ]
+        for title, lines in self.tables.items():
+            body += [f"<h2>{title}</h2>", _html_table(lines)]
         body.append("<h2>Figures</h2>")
         for recipe, _ in self.figures:
             words = escape(f"{recipe.label}: {recipe.title}")
@@ -308,16 +217,19 @@ class Summary:
         return _PAGE.format(title=escape(PAPERS[self.paper]), body="\n".join(body))
 
 
-def markdown_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    """Lines of a Markdown table."""
-    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
-    safe = [[x.replace("|", r"\|") for x in row] for row in rows]
+def markdown_table(rows: list[dict[str, str]]) -> list[str]:
+    """Lines of a Markdown table of comparisons or of claims."""
+    head = tuple(rows[0]) if rows else HEADER
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    safe = [[x.replace("|", r"\|") for x in row.values()] for row in rows]
     return lines + [f"| {' | '.join(row)} |" for row in safe]
 
 
-def _html_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    head = "".join(f'<th scope="col">{escape(x)}</th>' for x in header)
-    body = "\n".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in row)}</tr>" for row in rows)
+def _html_table(rows: list[dict[str, str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(x)}</th>' for x in (rows[0] if rows else HEADER))
+    body = "\n".join(
+        f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in row.values())}</tr>" for row in rows
+    )
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
 
 
@@ -338,3 +250,126 @@ figcaption {{ color: #59626d; font-size: 14px }}
 {body}
 </body></html>
 """
+
+
+MARK = "run.json"
+"""A folder with this file was written by `reproduce` and may be replaced."""
+
+
+def reproduce(
+    paper: str,
+    setting: RecipeInputs,
+    out: str | Path,
+    only: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Summary:
+    """Reproduce every figure and table of a paper on a release.
+
+    Parameters
+    ----------
+    paper
+        "ns08", "f06" or "dss12".
+    setting
+        The release, mentions, number of targets, seed.
+    out
+        Folder for PNG, SVG and CSV of each figure, summary.md and summary.html. It is written at
+        the end; one that an earlier reproduction wrote is replaced, any other that is not empty is
+        refused.
+    only
+        Comma-separated ids of figures.
+    progress
+        Called with (what, done, total).
+    """
+    folder = Path(out)
+    chosen = recipes(paper, only)
+    check_folder(folder)
+    figures: list[tuple[Recipe, Rows]] = []
+    for k, recipe in enumerate(chosen):
+        if progress:
+            progress(f"{recipe.label}", k, len(chosen) + 1)
+        figures.append((recipe, recipe.run(setting)))
+    if progress:
+        progress("summary and pictures", len(chosen), len(chosen) + 1)
+    summary = Summary.of(setting, figures)
+    _write(folder, setting, summary)
+    return summary
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder with other contents, before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise ParameterError(
+            f"--out {str(folder)!r} is not empty and holds no earlier reproduction; name a new folder"
+        )
+
+
+def _write(folder: Path, setting: RecipeInputs, summary: Summary) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with scratch_folder(folder.parent, f".{folder.name[:100]}.") as made:
+            draft = made / "files"
+            draft.mkdir(mode=0o755)
+            for recipe, rows in summary.figures:
+                write_figure(draft, setting, recipe, rows)
+            (draft / "summary.md").write_text(summary.markdown(), encoding="utf-8")
+            (draft / "summary.html").write_text(summary.html(), encoding="utf-8")
+            (draft / MARK).write_text(
+                json.dumps(_run(setting, summary), indent=1) + "\n", encoding="utf-8"
+            )
+            if folder.exists():
+                folder.replace(made / "old")
+            draft.replace(folder)
+    except OSError as error:
+        raise InputError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
+
+
+def _run(setting: RecipeInputs, summary: Summary) -> dict[str, Any]:
+    from standout import __version__
+
+    return {
+        "standout": __version__,
+        "paper": summary.paper,
+        "source": setting.source,
+        "n_records": setting.dataset.n_records,
+        "targets": setting.targets,
+        "seed": setting.seed,
+        "figures": [r.id for r, _ in summary.figures],
+    }
+
+
+def write_figure(folder: Path, setting: RecipeInputs, recipe: Recipe, rows: Rows) -> None:
+    """Write PNG, SVG and CSV of one figure."""
+    spec = specification(setting, recipe, rows)
+    for form in ("png", "svg"):
+        (folder / f"{recipe.id}.{form}").write_bytes(picture(spec, form))
+    (folder / f"{recipe.id}.csv").write_text(table_text(joined(recipe, rows)), encoding="utf-8")
+
+
+def specification(setting: RecipeInputs, recipe: Recipe, rows: Rows) -> Spec:
+    """Vega-Lite specification of a figure, with a title that says what was measured on what."""
+    measures = ("rate", "bits", "users", "delta", "records", "f")
+    if any(r.get(m) is not None for r in rows for m in measures):
+        chart = draw(joined(recipe, rows), recipe.chart)
+    else:
+        chart = empty("Not measurable on this data; the CSV says why.")
+    ns = sorted(r["n"] for r in rows if r.get("n"))
+    size = f", n = {' – '.join(f'{n:,}' for n in dict.fromkeys((ns[0], ns[-1])))}" if ns else ""
+    plain = str(chart)
+    marked = "'field': 'published'" in plain and "'published': " in plain
+    subtitle = [
+        f"{recipe.label} of {SHORT[recipe.paper]}: {recipe.parameters}",
+        f"measured on {setting.source}{size}{'; diamonds: published' if marked else ''}",
+    ]
+    return titled(chart, recipe.title, subtitle)
+
+
+def table_text(rows: Rows) -> str:
+    """Rows as CSV; an empty cell for what was not measured."""
+    columns = list(dict.fromkeys(k for r in rows for k in r))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,272 +1,226 @@
-"""Charts that split the hit rate: by record length, by rarity of what is known, by what is known of values and days."""
+"""Charts that split the hit rate by record length, by rarity and by channel, and charts of what `describe` measured."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from standout.data.times import time_words
-from standout.data.values import value_words
-from standout.report.amounts import amounts_of, spots, spots_like
-from standout.report.drawing import SERIES, Chart, Spec
-from standout.report.marks import GAP, SHARE, SHARE_AXIS, flat, panels, rate_columns
-from standout.report.tables import Column, ReportTable
+from standout.data.times import days_within
+from standout.data.values import percent as share_of_value
+from standout.report.drawing import (
+    SERIES,
+    Chart,
+    Spec,
+    category,
+    dots,
+    facets,
+    layer,
+    lines,
+    panels,
+    quantity,
+)
+from standout.report.knowledge_words import channel_words
+from standout.report.tables import (
+    make_table,
+    rate_cells,
+)
 from standout.report.view import Case, View
-from standout.report.words import between, number, percent
+from standout.report.words import number, percent, rate_words
+
+Plain = Mapping[str, Any]
 
 
-def lengths(seen: View, about: Case) -> Chart | None:
-    """Hit rate by record length."""
-    heads = ("lengths", "Hit rate by record length", "items in the record", "record length")
-    title = "People found, by number of items in their record, knowing {}"
-    return _grouped(
-        seen, about, ("by_length", "shortest", "longest"), heads, title, "records of {} items"
-    )
-
-
-def rarity(seen: View, about: Case) -> Chart | None:
-    """Hit rate by how many records hold the rarest known item."""
-    heads = (
-        "rarity",
-        "Hit rate by rarity of the known items",
-        "records that hold the rarest known item",
-        "support",
-    )
-    title = "People found, by how many others hold the rarest item known of them, knowing {}"
-    return _grouped(
-        seen,
-        about,
+BREAKDOWNS = {
+    "lengths": (
+        ("by_length", "shortest", "longest"),
+        "People found, by number of items in their record",
+        "records of {} items",
+    ),
+    "rarity": (
         ("by_rarity", "rarest_from", "rarest_to"),
-        heads,
-        title,
+        "People found, by how many others hold the rarest item known of them",
         "rarest item held by {}",
-    )
+    ),
+}
+"""Keys of the rows and of their bounds, title of the chart, words for a group."""
 
 
-def _grouped(
-    seen: View,
-    about: Case,
-    keys: tuple[str, str, str],
-    heads: tuple[str, str, str, str],
-    title: str,
-    words: str,
-) -> Chart | None:
-    """Hit rate by a size of the query.
-
-    `keys` name the rows and their bounds; `heads` the table, its title, its column and the term
-    that explains it.
-    """
-    all_spots = spots(seen)
-    shown_spots = spots_like(all_spots, about)
+def breakdown(name: str, seen: View, about: Case) -> Chart | None:
+    """Hit rate by record length ("lengths") or by how many records hold the rarest known item ("rarity")."""
+    (key, from_key, to_key), title, words = BREAKDOWNS[name]
+    alike = seen.like(about)
     rows = []
-    for s in all_spots:
-        for r in s.case.result.get(keys[0], ()):
-            low, high = r[keys[1]], r[keys[2]]
+    for c in seen.charted:
+        for r in c.result.get(key, ()):
+            low, high = r[from_key], r[to_key]
             group = number(low) if low == high else f"{low:,} to {high:,}"
             rows.append(
                 {
-                    **s.columns,
+                    **c.columns,
                     "from": low,
                     "group": group,
-                    **flat(r),
-                    "shown": s in shown_spots,
-                    "about": s.case is about,
-                    "tip": f"{s.case.words}, {words.format(group)}: {percent(r['rate'])} ({between(r)})",
+                    **rate_cells(r),
+                    "shown": c in alike,
+                    "about": c is about,
+                    "tip": f"{c.words}, {words.format(group)}: {rate_words(r)}",
                 }
             )
     shown = [r for r in rows if r["shown"]]
     if not shown:
         return None
-    table = ReportTable(
-        heads[0],
-        heads[1],
-        (
-            Column("kind", "known of the person", "text", "kind of knowledge"),
-            Column("knows", "items known", "count"),
-            Column("wrong", "of them wrong", "count"),
-            Column("group", heads[2], "text", heads[3]),
-            *rate_columns("hit rate", "hit rate"),
-        ),
-        tuple(rows),
-    )
-    titles = [s.title for s in shown_spots]
+    titles = [c.panel for c in alike]
+    groups = [r["group"] for r in shown]
 
     def build(width: int) -> Spec:
-        columns, size = panels(len(titles), width, [r["group"] for r in shown], 3, shared=False)
-        share = {**SHARE, "axis": {**SHARE_AXIS, "tickCount": 3}, "title": None}
-        y: Spec = {"field": "group", "type": "ordinal", "sort": {"field": "from"}, "title": None}
-        return {
-            "data": {"values": shown},
-            "columns": columns,
-            "spacing": GAP,
-            "align": "none",
-            "facet": {"field": "panel", "type": "nominal", "title": None, "sort": titles},
-            "resolve": {"scale": {"y": "independent"}},
-            "spec": {
-                "width": size,
-                "height": {"step": 22},
-                "layer": [
-                    {
-                        "mark": {
-                            "type": "rule",
-                            "strokeWidth": 1.5,
-                            "color": SERIES[0],
-                            "aria": False,
-                        },
-                        "encoding": {
-                            "y": y,
-                            "x": {"field": "low", **share},
-                            "x2": {"field": "high"},
-                        },
-                    },
-                    {
-                        "mark": {
-                            "type": "point",
-                            "filled": True,
-                            "size": 56,
-                            "opacity": 1,
-                            "color": SERIES[0],
-                        },
-                        "encoding": {
-                            "y": y,
-                            "x": {"field": "rate", **share},
-                            "description": {"field": "tip"},
-                        },
-                    },
-                ],
-            },
-        }
+        columns, size = panels(len(titles), width, groups, 3, shared=False)
+        y = {"field": "group", "type": "ordinal", "sort": {"field": "from"}, "title": None}
+        layers = dots(y, {"color": SERIES[0]})
+        spec = facets(shown, "panel", titles, layers, columns, width=size, height={"step": 22})
+        return spec | {"align": "none", "resolve": {"scale": {"y": "independent"}}}
 
     said = ", ".join(
         f"{words.format(r['group'])} {percent(r['rate'])}" for r in shown if r["about"]
     )
-    summary = f"Knowing {about.words}: {said}."
-    return Chart(heads[0], title.format(shown_spots[0].kind), summary, build, table)
+    return Chart(
+        f"{title}, knowing {about.line}",
+        f"Knowing {about.words}: {said}.",
+        build,
+        make_table(name, rows),
+    )
 
 
 def channels(seen: View) -> Chart | None:
     """Hit rate with each channel known exactly, roughly or not at all, for the same number of items."""
-    rows = []
-    chosen = []
-    for s in spots(seen):
-        a = s.case.adversary
-        special = any(
-            a.get(name) is not None for name in ("gamma", "length_within", "view", "within")
-        )
-        if a["choose"] == "uniform" and not special:
-            chosen.append(s)
-            rows.append(
-                {
-                    **s.columns,
-                    "value": _value(a),
-                    "time": _time(a),
-                    **flat(s.case.hit),
-                    "text": percent(s.case.hit["rate"]),
-                    "tip": f"{s.case.words}: {percent(s.case.hit['rate'])} ({between(s.case.hit)})",
-                }
-            )
-    if len({(r["value"], r["time"]) for r in rows}) < 2:
+    chosen = [
+        c
+        for c in seen.charted
+        if c.adversary["choose"] == "uniform"
+        and all(c.adversary.get(name) is None for name in SPECIAL)
+    ]
+    rows = [
+        {
+            **c.columns,
+            **{
+                name: channel_words(c.adversary).get(name, none) for name, none in NOT_KNOWN.items()
+            },
+            **rate_cells(c.hit),
+            "text": percent(c.hit["rate"]),
+            "tip": f"{c.words}: {rate_words(c.hit)}",
+        }
+        for c in chosen
+    ]
+    orders = {name: _most_exact_first(name, chosen, rows) for name in NOT_KNOWN}
+    if max(map(len, orders.values())) < 2:
         return None
-    table = ReportTable(
-        "channels",
-        "What values and days add",
-        (
-            Column("knows", "items known", "count"),
-            Column("wrong", "of them wrong", "count"),
-            Column("value", "values"),
-            Column("time", "days"),
-            *rate_columns("hit rate", "hit rate"),
-        ),
-        tuple(rows),
-    )
-    best, worst = max(rows, key=lambda r: r["rate"]), min(rows, key=lambda r: r["rate"])
-    return Chart(
-        "channels",
-        "What values and days add to the items",
-        f"Highest: {percent(best['rate'])} with {best['panel']}, {best['value']}, {best['time']}; "
-        f"lowest: {percent(worst['rate'])} with {worst['panel']}, {worst['value']}, {worst['time']}.",
-        _channel_spec(rows, [s.title for s in amounts_of(chosen)]),
-        table,
-    )
-
-
-def _channel_spec(rows: list[dict[str, Any]], titles: list[str]) -> Any:
-    times = sorted({r["time"] for r in rows}, key=_vague)
-    values = sorted({r["value"] for r in rows}, key=_vague)
+    titles = [
+        c.panel for c in sorted({c.amount: c for c in chosen}.values(), key=lambda c: c.order)
+    ]
 
     def build(width: int) -> Spec:
-        columns, size = panels(len(titles), width, values, 3, shared=True)
-        base: Spec = {
-            "x": {
-                "field": "time",
-                "type": "nominal",
-                "sort": times,
-                "title": None,
-                "axis": {
-                    "labelAngle": 0,
-                    "orient": "bottom",
-                    "labelExpr": "split(datum.label, ' ')",
-                },
-            },
-            "y": {"field": "value", "type": "nominal", "sort": values, "title": None},
+        columns, size = panels(len(titles), width, orders["value"], 3, shared=True)
+        labels = {"labelAngle": 0, "orient": "bottom", "labelExpr": "split(datum.label, ' ')"}
+        x, y = category("time", orders["time"], axis=labels), category("value", orders["value"])
+        blues = {"domain": [0, 1], "range": ["#e9f1f7", SERIES[0]]}
+        fill = {"field": "rate", "type": "quantitative", "legend": None, "scale": blues}
+        dark = {"test": "datum.rate > 0.85", "value": "#fffffe"}
+        ink = {"condition": dark, "value": "#1b1f25"}
+        look = {"cornerRadius": 2, "stroke": "#ffffff", "strokeWidth": 2}
+        layers = [
+            layer("rect", look, x=x, y=y, color=fill, description="tip"),
+            layer("text", {}, x=x, y=y, text="text", color=ink),
+        ]
+        return facets(rows, "panel", titles, layers, columns, width=size, height={"step": 30})
+
+    ends = [
+        f"{percent(r['rate'])} with {r['panel']}, {r['value']}, {r['time']}"
+        for r in (end(rows, key=lambda r: r["rate"]) for end in (max, min))
+    ]
+    return Chart(
+        "What values and days add to the items",
+        f"Highest: {ends[0]}; lowest: {ends[1]}.",
+        build,
+        make_table("channels", rows),
+    )
+
+
+SPECIAL = ("gamma", "length_within", "view", "within")
+"""Kinds of knowledge that charts of values and times leave out."""
+NOT_KNOWN = {"value": "no values", "time": "no days"}
+"""Channels of the chart, and the words where one is not known."""
+
+
+def _most_exact_first(name: str, cases: list[Case], rows: list[dict[str, Any]]) -> list[str]:
+    """Words for what is known of a channel: exact first, then ascending tolerance, unknown last."""
+
+    def tolerance(pair: tuple[Case, dict[str, Any]]) -> float:
+        within = pair[0].adversary[f"{name}_within"]
+        if within is None:
+            return math.inf
+        if not isinstance(within, str):
+            return float(within)
+        return float(days_within(within)) if name == "time" else 100 * (share_of_value(within) or 0)
+
+    by_tolerance = sorted(zip(cases, rows, strict=True), key=tolerance)
+    return list(dict.fromkeys(row[name] for _, row in by_tolerance))
+
+
+CHANNELS = {"none": "item alone", "value": "with its value", "time": "with its day"}
+
+
+def sparsity(measured: Plain) -> Chart | None:
+    """Share of records whose nearest neighbor is at least this similar, a line per similarity measure."""
+    curves = measured.get("sparsity") or ()
+    rows = [
+        {
+            "compared": c["similarity"],
+            **{key: p[key] for key in ("epsilon", "delta", "low", "high")},
         }
-        fill: Spec = {
-            "field": "rate",
-            "type": "quantitative",
-            "legend": None,
-            "scale": {"domain": [0, 1], "range": ["#e9f1f7", "#0072b2"]},
-        }
-        ink: Spec = {
-            "condition": {"test": "datum.rate > 0.85", "value": "#fffffe"},
-            "value": "#1b1f25",
-        }
-        return {
-            "data": {"values": rows},
-            "columns": columns,
-            "spacing": GAP,
-            "facet": {"field": "panel", "type": "nominal", "title": None, "sort": titles},
-            "spec": {
-                "width": size,
-                "height": {"step": 30},
-                "layer": [
-                    {
-                        "mark": {
-                            "type": "rect",
-                            "cornerRadius": 2,
-                            "stroke": "#ffffff",
-                            "strokeWidth": 2,
-                        },
-                        "encoding": {**base, "color": fill, "description": {"field": "tip"}},
-                    },
-                    {
-                        "mark": {"type": "text", "aria": False},
-                        "encoding": {**base, "text": {"field": "text"}, "color": ink},
-                    },
-                ],
-            },
-        }
-
-    return build
+        for c in curves
+        for p in c["curve"]
+    ]
+    if not rows:
+        return None
+    x = quantity("similarity of the nearest neighbor, at least", grid=False)
+    y = quantity("records", format="%", tickCount=5) | {"scale": {"domain": [0, 1]}}
+    summary = "; ".join(
+        f"compared by {c['similarity']}, half of the records have no neighbor more similar than {c['quartiles'][1]:.2f}"
+        for c in curves
+    )
+    return Chart(
+        "How many records have a near neighbor",
+        summary[:1].upper() + summary[1:] + ".",
+        lambda width: lines(
+            rows, "compared", width, {}, x={"field": "epsilon", **x}, y={"field": "delta", **y}
+        ),
+        make_table("sparsity", rows),
+    )
 
 
-def _value(adversary: Mapping[str, Any]) -> str:
-    within = adversary["value_within"]
-    return "no values" if within is None else value_words(within)
-
-
-def _time(adversary: Mapping[str, Any]) -> str:
-    within = adversary["time_within"]
-    return "no days" if within is None else time_words(within, adversary.get("resolution", "day"))
-
-
-def _vague(label: str) -> tuple[int, float]:
-    """Exact first, then ascending tolerance, unknown last."""
-    if label.startswith("no "):
-        return 2, 0.0
-    if "±" not in label:
-        return 0, 0.0
-    number, _, unit = label.rsplit("±", 1)[1].partition(" ")
-    digits = "".join(c for c in number if c.isdigit() or c == ".")
-    return 1, float(digits or 0) * {"min": 1 / 1440, "h": 1 / 24, "week": 7, "weeks": 7}.get(
-        unit, 1
+def information(measured: Plain) -> Chart | None:
+    """Bits of information in one known entry, by popularity rank of its item."""
+    rows = [
+        {"rank": r["rank"], "support": r["support"], "channel": words, "bits": r[key]}
+        for r in measured.get("information") or ()
+        for key, words in CHANNELS.items()
+        if r.get(key) is not None
+    ]
+    if not rows:
+        return None
+    last = max(r["rank"] for r in rows)
+    x = quantity("popularity rank of the item (log scale)", grid=False, format=",d", tickCount=4)
+    x |= {"field": "rank", "scale": {"type": "log", "domain": [1, last]}}
+    ends = [r for r in rows if r["channel"] == rows[0]["channel"] and r["rank"] in (1, last)]
+    said = ""
+    if ends:
+        said = f"The most popular item alone gives {ends[0]['bits']:.1f} bits, the least popular {ends[-1]['bits']:.1f}."
+    if ends and (total := measured.get("overview", {}).get("n_records")):
+        said += f" It is held by {percent(ends[0]['support'] / total)} of records."
+    return Chart(
+        "What one known entry gives away, by popularity of the item",
+        said,
+        lambda width: lines(
+            rows, "channel", width, {}, x=x, y={"field": "bits", **quantity("bits")}
+        ),
+        make_table("information", rows),
     )

@@ -5,297 +5,279 @@ from __future__ import annotations
 from typing import Any
 
 from standout.audit.findings import Findings
-from standout.report.amounts import AMOUNT, KNOWN, Spot, spots, spots_like
-from standout.report.breakdowns import channels, lengths, rarity
-from standout.report.drawing import INK, SERIES, SOFT, Chart, Spec
-from standout.report.marks import (
-    GAP,
+from standout.report.breakdowns import breakdown, channels
+from standout.report.drawing import (
+    INK,
+    POINT,
+    SERIES,
     SHARE,
     SHARE_AXIS,
-    flat,
+    SOFT,
+    Chart,
+    Spec,
+    category,
+    dots,
+    facets,
+    layer,
     legend,
+    lines,
     panels,
-    rate_columns,
+    quantity,
     series,
     wide,
 )
-from standout.report.risk_chart import risk
-from standout.report.sentences import answer
-from standout.report.tables import Column, ReportTable
-from standout.report.view import Case, View, view
-from standout.report.words import between, number, percent
+from standout.report.sentences import judge_level
+from standout.report.tables import (
+    make_table,
+    named_rate,
+    rate_cells,
+)
+from standout.report.view import Case, View, amounts, view
+from standout.report.words import number, percent, rate_words
+
+PANELS = {
+    "unique": "Unique: no other record fits",
+    "sure": "Sure: the right record, at least 95% likely",
+    "found": "Found: the best guess is right",
+}
+"""Panels of the risk chart, from what is certain to what is guessed."""
+
+BESIDE = 70
+"""Pixels that the axis of a panel takes beside its plot."""
 
 
 def charts(findings: Findings) -> dict[str, Chart]:
     """All charts for which the findings have data, by name."""
     seen = view(findings)
-    about = answer(seen).case
+    about = judge_level(seen)[1]
     made = [
         risk(seen),
         attackers(seen, about),
         absent(seen, about),
         bits(seen),
-        lengths(seen, about),
+        breakdown("lengths", seen, about),
         channels(seen),
-        rarity(seen, about),
+        breakdown("rarity", seen, about),
     ]
     return {c.name: c for c in made if c is not None}
 
 
-def attackers(seen: View, about: Case) -> Chart:
-    """Hit rate of every attack, for one kind of knowledge; the table holds all kinds."""
-    all_spots = spots(seen)
-    shown_spots = spots_like(all_spots, about)
+def risk(seen: View) -> Chart:
+    """The three measures of risk against the number of known items, a line per kind of knowledge."""
     rows = [
         {
-            **s.columns,
-            "attack": r["attack"]["label"],
-            **flat(r["hit"]),
-            "wins": s.case.attack == r["attack"]["label"],
-            "shown": s in shown_spots,
-            "tip": f"{r['attack']['label']}, {s.case.words}: {percent(r['hit']['rate'])} ({between(r['hit'])})",
+            **c.columns,
+            "group": c.group,
+            **named_rate("unique", c.measure("unique")),
+            **named_rate("sure", c.measure("sure")),
+            "attack": c.attack,
+            **rate_cells(c.hit),
+            "rate_all": c.hit_all["rate"],
+            "random": c.random,
         }
-        for s in all_spots
-        for r in s.case.results
+        for c in seen.charted
     ]
-    table = ReportTable(
-        "attacks",
-        "Every attack on the same targets",
-        (
-            KNOWN,
-            *AMOUNT,
-            Column("attack", "attack", "text", "attack"),
-            *rate_columns("hit rate", "hit rate"),
-            Column("wins", "strongest", "text", "strongest attack"),
-        ),
-        tuple(rows),
+    points = [
+        {
+            **c.columns,
+            "group": c.group,
+            "measure": title,
+            **rate_cells(rate),
+            "tip": f"{c.words}: {name} {rate_words(rate)}",
+        }
+        for name, title in PANELS.items()
+        for c in seen.charted
+        if (rate := c.measure(name)) is not None
+    ]
+    ranges = [_range(name, points) for name in PANELS]
+    return Chart(
+        "People unique, sure and found, by number of known items",
+        f"Share of people with enough items.{''.join(ranges)} All numbers are in the table.",
+        lambda width: _risk_spec(points, seen, width),
+        make_table("risk", rows),
     )
+
+
+def _range(name: str, points: list[dict[str, Any]]) -> str:
+    """Lowest and highest rate of a measure, as a sentence; empty if it was not measured."""
+    own = [p for p in points if p["measure"] == PANELS[name]]
+    if not own:
+        return ""
+    ends = [
+        f"{percent(p['rate'])} ({p['panel']}, {p['kind']})"
+        for p in (end(own, key=lambda p: p["rate"]) for end in (min, max))
+    ]
+    return f" {name.capitalize()}: from {' to '.join(ends)}."
+
+
+def _risk_spec(points: list[dict[str, Any]], seen: View, width: int) -> Spec:
+    kinds, axis = list(dict.fromkeys(c.line for c in seen.charted)), amounts(seen.cases)
+    looks, key = series(kinds), legend(kinds, width, symbolOpacity=1)
+    # "4, 1 wrong" on two lines, so that nine labels fit
+    labels: Spec = {"labelAngle": 0, "grid": False, "labelExpr": "split(datum.label, ', ')"}
+    if not wide(width) and len(axis) > 5:
+        labels |= {"labelAngle": -90, "labelExpr": "datum.label"}
+        labels |= {"labelAlign": "right", "labelBaseline": "middle"}
+    x = category("amount", axis, axis={**labels, "labelOverlap": False})
+    x |= {"title": "items known", "scale": {"type": "point", "padding": 0.4}}
+    color = {"field": "kind", **looks["color"], "legend": key}
+    shape = {"field": "kind", **looks["shape"], "legend": key}
+    low, rate = (
+        {"field": field, "title": "share of people", **SHARE, "axis": SHARE_AXIS}
+        for field in ("low", "rate")
+    )
+    pale = {"strokeWidth": 1.2, "opacity": 0.45}
+    layers = [
+        layer("line", pale, x=x, color=color, y=rate, detail="group"),
+        layer("rule", {"strokeWidth": 1.5, "opacity": 0.7}, x=x, color=color, y=low, y2="high"),
+        layer(
+            "point", POINT | {"size": 52}, x=x, color=color, y=rate, shape=shape, description="tip"
+        ),
+    ]
+    titles = list(dict.fromkeys(p["measure"] for p in points))
+    spec = facets(points, "measure", titles, layers, width=width - BESIDE, height=150)
+    # on two lines on a phone
+    spec["facet"]["header"] = {} if wide(width) else {"labelExpr": "split(datum.label, ': ')"}
+    return spec
+
+
+def attackers(seen: View, about: Case) -> Chart:
+    """Hit rate of every attack, for one kind of knowledge; the table holds all kinds."""
+    alike = seen.like(about)
+    rows = [
+        {
+            **c.columns,
+            "attack": r["attack"]["label"],
+            **rate_cells(r["hit"]),
+            "wins": c.attack == r["attack"]["label"],
+            "shown": c in alike,
+            "tip": f"{r['attack']['label']}, {c.words}: {rate_words(r['hit'])}",
+        }
+        for c in seen.charted
+        for r in c.results
+    ]
     shown = [r for r in rows if r["shown"]]
-    titles = [s.title for s in shown_spots]
-    ran = list(dict.fromkeys(r["attack"] for r in shown))
-    order = sorted(ran, key=lambda a: -max(r["rate"] for r in shown if r["attack"] == a))
+    best_first = sorted(shown, key=lambda r: -r["rate"])
+    highest = {
+        r["attack"]: max(x["rate"] for x in shown if x["attack"] == r["attack"]) for r in shown
+    }
+    order = sorted(highest, key=lambda attack: -highest[attack])
+    titles = [c.panel for c in alike]
 
     def build(width: int) -> Spec:
         columns, size = panels(len(titles), width, order, 4, shared=True)
-        share = {**SHARE, "axis": {**SHARE_AXIS, "tickCount": 3}, "title": None}
-        y: Spec = {"field": "attack", "type": "nominal", "sort": order, "title": None}
-        color: Spec = {"condition": {"test": "datum.wins", "value": SERIES[0]}, "value": SOFT}
-        return {
-            "data": {"values": shown},
-            "columns": columns,
-            "spacing": GAP,
-            "facet": {"field": "panel", "type": "nominal", "title": None, "sort": titles},
-            "spec": {
-                "width": size,
-                "height": {"step": 22},
-                "layer": [
-                    {
-                        "mark": {"type": "rule", "strokeWidth": 1.5, "aria": False},
-                        "encoding": {
-                            "y": y,
-                            "x": {"field": "low", **share},
-                            "x2": {"field": "high"},
-                            "color": color,
-                        },
-                    },
-                    {
-                        "mark": {"type": "point", "filled": True, "size": 56, "opacity": 1},
-                        "encoding": {
-                            "y": y,
-                            "x": {"field": "rate", **share},
-                            "color": color,
-                            "description": {"field": "tip"},
-                        },
-                    },
-                ],
-            },
-        }
+        winner = {"condition": {"test": "datum.wins", "value": SERIES[0]}, "value": SOFT}
+        layers = dots(category("attack", order), {}, color=winner)
+        return facets(shown, "panel", titles, layers, columns, width=size, height={"step": 22})
 
-    summary = "; ".join(f"{s.title}: " + ", ".join(_first_rates(shown, s)) for s in shown_spots)
+    firsts = [
+        f"{title}: "
+        + ", ".join(
+            [f"{r['attack']} {percent(r['rate'])}" for r in best_first if r["panel"] == title][:4]
+        )
+        for title in titles
+    ]
     return Chart(
-        "attacks",
-        f"Every attack, knowing {shown_spots[0].kind}",
-        f"Hit rates. {summary}.",
+        f"Every attack, knowing {about.line}",
+        f"Hit rates. {'; '.join(firsts)}.",
         build,
-        table,
+        make_table("attacks", rows),
     )
-
-
-def _first_rates(rows: list[dict[str, Any]], spot: Spot) -> list[str]:
-    own = sorted((r for r in rows if r["amount"] == spot.amount), key=lambda r: -r["rate"])
-    return [f"{r['attack']} {percent(r['rate'])}" for r in own[:4]]
 
 
 def absent(seen: View, about: Case) -> Chart | None:
     """Correct names against false names as the threshold moves, for one kind of knowledge."""
-    all_spots = spots(seen)
-    shown_spots = [
-        s for s in spots_like(all_spots, about) if s.case.result["calibrated"] is not None
-    ]
-    rows = []
-    for s in all_spots:
-        tuned = s.case.result["calibrated"]
-        if tuned is not None:
-            rows += [
-                {
-                    **s.columns,
-                    "attack": s.case.attack,
-                    "right": p["true_rate"],
-                    "false": p["false_rate"],
-                    "step": k,
-                    "shown": s in shown_spots,
-                }
-                # from the strictest threshold to the loosest
-                for k, p in enumerate(reversed(tuned["det"]))
-            ]
-    if not shown_spots:
+    alike = [c for c in seen.like(about) if c.calibrated is not None]
+    if not alike:
         return None
-    table = ReportTable(
-        "absent",
-        "Correct and false names at each threshold",
-        (
-            KNOWN,
-            *AMOUNT,
-            Column("attack", "attack", "text", "attack"),
-            Column("right", "named correctly", "share", "named correctly"),
-            Column("false", "false match", "share", "false match"),
-        ),
-        tuple(rows),
-    )
-    names = [s.title for s in shown_spots]
-    looks = series(names)
+    rows = [
+        {
+            **c.columns,
+            "attack": c.attack,
+            "right": p["true_rate"],
+            "false": p["false_rate"],
+            "step": k,
+            "shown": c in alike,
+        }
+        for c in seen.charted
+        # from the strictest threshold to the loosest
+        for k, p in enumerate(reversed(c.calibrated["det"] if c.calibrated else ()))
+    ]
 
     def build(width: int) -> Spec:
         ticks = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 1] if wide(width) else [0, 0.05, 0.25, 1]
-        key = legend(names, width, symbolType="stroke", symbolStrokeWidth=2)
-        return {
-            "width": width,
-            "height": 240,
-            "data": {"values": [r for r in rows if r["shown"]]},
-            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "aria": False},
-            "encoding": {
-                "order": {"field": "step", "type": "quantitative"},
-                "x": {
-                    "field": "false",
-                    "type": "quantitative",
-                    "title": "false match: named although not in the data",
-                    "scale": {"type": "sqrt", "domain": [0, 1]},
-                    "axis": {"format": "%", "values": ticks},
-                },
-                "y": {"field": "right", "title": "named correctly", **SHARE, "axis": SHARE_AXIS},
-                "color": {"field": "panel", **looks["color"], "legend": key},
-                "strokeDash": {"field": "panel", **looks["strokeDash"], "legend": key},
-            },
-        }
+        x = quantity("false match: named although not in the data", format="%", values=ticks)
+        y = {"field": "right", "title": "named correctly", **SHARE, "axis": SHARE_AXIS}
+        spec = lines(
+            [r for r in rows if r["shown"]],
+            "panel",
+            width,
+            {"interpolate": "step-after"},
+            order={"field": "step", "type": "quantitative"},
+            x={"field": "false", **x, "scale": {"type": "sqrt", "domain": [0, 1]}},
+            y=y,
+        )
+        return spec | {"height": 240}
 
     return Chart(
-        "absent",
-        f"Correct names against false names, knowing {shown_spots[0].kind}",
+        f"Correct names against false names, knowing {alike[0].line}",
         f"A lower threshold gives more correct and more false names.{_at_false_rates(about)}",
         build,
-        table,
+        make_table("absent", rows),
     )
 
 
 def _at_false_rates(about: Case) -> str:
-    tuned = about.result["calibrated"]
-    if tuned is None:
+    if about.calibrated is None:
         return ""
     marks = ", ".join(
         f"{percent(t['true_rate'])} at {percent(t['false_rate'])} false matches"
-        for t in tuned["true_rate_at"]
+        for t in about.calibrated["true_rate_at"]
     )
     return f" With {about.words}, the share of people named correctly is {marks}."
 
 
 def bits(seen: View) -> Chart | None:
     """Remaining uncertainty about the target's record, per adversary."""
-    rows = []
-    for s in spots(seen):
-        left = s.case.result["bits"]
-        if left:
-            q = {f"p{100 * p['level']:.0f}": p["bits"] for p in left["quantiles"]}
-            rows.append(
-                {
-                    **s.columns,
-                    "order": list(s.order),
-                    "attack": left["attack"],
-                    "prior": left["prior"],
-                    "mean": left["mean"],
-                    **q,
-                    "tip": f"{s.case.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}",
-                }
-            )
+    rows = [
+        {
+            **c.columns,
+            "attack": left["attack"],
+            "prior": left["prior"],
+            "mean": left["mean"],
+            **{f"p{100 * p['level']:.0f}": p["bits"] for p in left["quantiles"]},
+            "tip": f"{c.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}",
+        }
+        for c in seen.charted
+        if (left := c.uncertainty)
+    ]
     if not rows:
         return None
-    table = ReportTable(
-        "bits",
-        "Remaining uncertainty in bits",
-        (
-            KNOWN,
-            *AMOUNT,
-            Column("attack", "attack", "text", "attack"),
-            Column("prior", "nothing known", "bits"),
-            Column("mean", "left, mean", "bits", "bits left"),
-            *(Column(f"p{p}", f"{p}% of people at most", "bits") for p in (5, 25, 50, 75, 95)),
-        ),
-        tuple(rows),
-    )
-    prior = rows[0]["prior"]
-    order = list(dict.fromkeys(r["amount"] for r in sorted(rows, key=lambda r: r["order"])))
+    prior, order = rows[0]["prior"], amounts([c for c in seen.cases if c.uncertainty])
     kinds = list(dict.fromkeys(r["kind"] for r in rows))
 
     def build(width: int) -> Spec:
-        y: Spec = {"field": "amount", "type": "ordinal", "sort": order, "title": None}
         columns, size = panels(len(kinds), width, order, 2, shared=True)
-
-        def x(field: str) -> Spec:
-            return {
-                "field": field,
-                "type": "quantitative",
-                "title": None,
-                "scale": {"domain": [0, prior], "nice": False},
-                "axis": {"tickCount": 6},
-            }
-
-        return {
-            "data": {"values": rows},
-            "columns": columns,
-            "spacing": GAP,
-            "facet": {"field": "kind", "type": "nominal", "title": None, "sort": kinds},
-            "spec": {
-                "width": size,
-                "height": {"step": 18},
-                "layer": [
-                    {
-                        "mark": {"type": "rule", "strokeWidth": 1, "color": SOFT, "aria": False},
-                        "encoding": {"y": y, "x": x("p5"), "x2": {"field": "p95"}},
-                    },
-                    {
-                        "mark": {
-                            "type": "bar",
-                            "height": 7,
-                            "color": SERIES[0],
-                            "opacity": 0.55,
-                            "aria": False,
-                        },
-                        "encoding": {"y": y, "x": x("p25"), "x2": {"field": "p75"}},
-                    },
-                    {
-                        "mark": {"type": "tick", "thickness": 2.5, "height": 13, "color": INK},
-                        "encoding": {"y": y, "x": x("p50"), "description": {"field": "tip"}},
-                    },
-                ],
-            },
-        }
+        y = category("amount", order)
+        p5, p25, p50 = (
+            {"field": field, **quantity(None, [0, prior], tickCount=6)}
+            for field in ("p5", "p25", "p50")
+        )
+        bar = {"height": 7, "color": SERIES[0], "opacity": 0.55}
+        tick = {"thickness": 2.5, "height": 13, "color": INK}
+        layers = [
+            layer("rule", {"strokeWidth": 1, "color": SOFT}, y=y, x=p5, x2="p95"),
+            layer("bar", bar, y=y, x=p25, x2="p75"),
+            layer("tick", tick, y=y, x=p50, description="tip"),
+        ]
+        return facets(rows, "kind", kinds, layers, columns, width=size, height={"step": 18})
 
     least = min(rows, key=lambda r: r["mean"])
     return Chart(
-        "bits",
         "Remaining uncertainty about a person's record, in bits, by number of known items",
         f"Of {prior:.1f} bits, {number(round(least['mean'], 2))} are left on average knowing "
         f"{least['panel']}, {least['kind']}. "
         "Thin line: 5% to 95% of people; bar: middle half; tick: median.",
         build,
-        table,
+        make_table("bits", rows),
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from standout.report.section import Section, heading, written
-from standout.report.tables import Column, ReportTable
+from standout.report.tables import Section, heading, make_table, written
 from standout.report.view import View
 from standout.report.words import number, percent, several
 
@@ -45,52 +44,43 @@ def data_read(seen: View) -> Section:
     """Columns used and ignored, rows dropped: if the file was read wrongly, every number is wrong."""
     cleaning = seen.data.get("cleaning") or {}
     used, ignored = inventory(seen)
-    points = []
-    if used:
-        points.append(
-            ("Columns used", ", ".join(f"{c['name']} as {ROLES[c['role']]}" for c in used))
-        )
-    if ignored:
-        points.append(("Columns ignored", ", ".join(map(_ignored_words, ignored))))
     direct = [f"{c['name']} ({c['identifier']})" for c in (*used, *ignored) if c.get("identifier")]
-    if direct:
-        points.append(
-            (
-                "Direct identifiers",
-                f"{', '.join(direct)}: such columns name people by themselves. Remove them before a release.",
-            )
-        )
-    points.append(("Rows", _rows(cleaning, seen)))
-    if cleaning.get("repeated_pairs"):
-        kept = {"keep": "all of them kept"}.get(
-            str(cleaning.get("repeats")), f"reduced by: {cleaning.get('repeats')}"
-        )
-        points.append(
-            (
-                "Repeats",
-                f"{number(cleaning['repeated_pairs'])} entries beyond the first for the same person and item, "
-                f"{kept}",
-            )
-        )
-    missing = [
-        f"{number(cleaning[key])} entries without a {name}"
-        for key, name in (("values_missing", "value"), ("times_missing", "time"))
-        if cleaning.get(key)
-    ]
-    if missing:
-        points.append(("Missing", ", ".join(missing)))
+    points = {
+        "Columns used": ", ".join(f"{c['name']} as {ROLES[c['role']]}" for c in used),
+        "Columns ignored": ", ".join(map(_ignored_words, ignored)),
+        "Direct identifiers": direct
+        and f"{', '.join(direct)}: such columns name people by themselves. Remove them before a release.",
+        "Rows": _rows(cleaning, seen),
+        "Repeats": _repeats(cleaning),
+        "Missing": ", ".join(
+            f"{number(cleaning[key])} entries without a {name}"
+            for key, name in (("values_missing", "value"), ("times_missing", "time"))
+            if cleaning.get(key)
+        ),
+    }
     # the inventory repeats these notes
-    told = ("columns:", "ignored columns", "warning: column") if used or ignored else ()
-    points += [
-        ("Reading", str(note))
-        for note in cleaning.get("notes") or ()
-        if not str(note).startswith(told)
-    ]
-    return Section("data", "What was read", points=tuple(points))
+    repeated = ("columns:", "ignored columns", "warning: column") if used or ignored else ()
+    notes = [str(note) for note in cleaning.get("notes") or ()]
+    read = [("Reading", note) for note in notes if not note.startswith(repeated)]
+    return Section("data", "What was read", points=[*_present(points), *read])
+
+
+def _present(points: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Points that have a text."""
+    return [(term, text) for term, text in points.items() if text]
+
+
+def _repeats(cleaning: Mapping[str, Any]) -> str:
+    if not cleaning.get("repeated_pairs"):
+        return ""
+    rule = cleaning.get("repeats")
+    kept = "all of them kept" if rule == "keep" else f"reduced by: {rule}"
+    n = number(cleaning["repeated_pairs"])
+    return f"{n} entries beyond the first for the same person and item, {kept}"
 
 
 def _rows(cleaning: Mapping[str, Any], seen: View) -> str:
-    entries = several(int(seen.data["n_entries"]), "entry").replace("entrys", "entries")
+    entries = several(int(seen.data["n_entries"]), "entry", "entries")
     read = cleaning.get("rows_read")
     if not read:
         return f"{entries} in all"
@@ -104,56 +94,35 @@ def _rows(cleaning: Mapping[str, Any], seen: View) -> str:
 def limits(seen: View) -> Section:
     """What the numbers do not say."""
     chosen = ", ".join(sorted({str(c.adversary["choose"]) for c in seen.cases}))
-    points = [
-        (
-            "Attacks that ran",
-            f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed.",
-        ),
-        (
-            "Source of the knowledge",
-            "It was sampled from the released records themselves and then blurred. Real outside "
-            "sources disagree with the data in "
-            "other ways as well, so these rates overstate what linking a real second source achieves "
-            "(Wang and others, NDSS 2018).",
-        ),
-        (
-            "Which items are known",
-            f"Chosen as stated: {chosen}. An attacker who knows rare items of a person finds more people, one who knows popular "
-            "items far fewer. What the best guess finds beyond the people who are unique depends on this choice.",
-        ),
-        ("Who was attacked", _eligible(seen)),
-        (
-            "Ties",
-            "If several records fit equally well, a hit counts as one divided by their number; "
-            "“alone first” does not count ties.",
-        ),
-        (
-            "No threshold of safety",
-            "This report states no acceptable rate. Setting one is a decision that needs a source and a date for review.",
-        ),
-        (
-            "What is not covered",
-            "Attackers who combine several releases, who took part in making the data, or who learn about a person "
-            "without finding the record.",
-        ),
-    ]
-    if ignored := inventory(seen)[1]:
-        points.append(
-            (
-                "Columns not covered",
-                f"The file also has {', '.join(str(c['name']) for c in ignored)}. They were not part of the attacks. If they are "
-                "released, people may be found more easily than stated here.",
-            )
-        )
-    points += [("Note", w) for w in seen.warnings]
-    return Section("limits", "Limits and assumptions", points=tuple(points))
+    others = ", ".join(str(c["name"]) for c in inventory(seen)[1])
+    points = {
+        "Attacks that ran": f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed.",
+        "Source of the knowledge": "It was sampled from the released records themselves and then blurred. Real outside "
+        "sources disagree with the data in other ways as well, so these rates overstate what linking a real second source "
+        "achieves (Wang and others, NDSS 2018).",
+        "Which items are known": f"Chosen as stated: {chosen}. An attacker who knows rare items of a person finds more "
+        "people, one who knows popular items far fewer. What the best guess finds beyond the people who are unique depends on "
+        "this choice.",
+        "Who was attacked": _eligible(seen),
+        "Ties": "If several records fit equally well, a hit counts as one divided by their number; "
+        "“alone first” does not count ties.",
+        "No threshold of safety": "This report states no acceptable rate. Setting one is a decision that needs a source and a "
+        "date for review.",
+        "What is not covered": "Attackers who combine several releases, who took part in making the data, or who learn about "
+        "a person without finding the record.",
+        "Columns not covered": others
+        and f"The file also has {others}. They were not part of the attacks. If they are released, people may be found more "
+        "easily than stated here.",
+    }
+    notes = [("Note", w) for w in seen.warnings]
+    return Section("limits", "Limits and assumptions", points=[*_present(points), *notes])
 
 
 def _eligible(seen: View) -> str:
-    fewest = min(seen.cases, key=lambda c: int(c.result["n_eligible"]))
-    n, total = int(fewest.result["n_eligible"]), int(seen.data["n_records"])
+    fewest = min(seen.cases, key=lambda c: int(c.entry["n_eligible"]))
+    n, total = int(fewest.entry["n_eligible"]), int(seen.data["n_records"])
     return (
-        f"At most {several(max(int(c.result['n_targets']) for c in seen.cases), 'record')}, drawn at random "
+        f"At most {several(max(int(c.entry['n_targets']) for c in seen.cases), 'record')}, drawn at random "
         f"among those that hold enough items. For {fewest.words} these are {number(n)} of {number(total)} "
         f"({percent(n / total)}). The rates say nothing about the others."
     )
@@ -176,51 +145,40 @@ NAMES = {
 def evidence(seen: View) -> Section:
     """Where the numbers come from, and how to repeat them."""
     proof, data = seen.provenance, seen.data
-    entries = several(data["n_entries"], "entry").replace("entrys", "entries")
-    points = [
-        (
-            "Data",
-            f"{several(data['n_records'], 'record')}, {several(data['n_items'], 'item')}, {entries}",
+    entries = several(data["n_entries"], "entry", "entries")
+    points = {
+        "Data": f"{several(data['n_records'], 'record')}, {several(data['n_items'], 'item')}, {entries}"
+    }
+    if v := data.get("values"):
+        points["Values"] = (
+            f"{number(v['levels'])} levels from {number(v['low'])} to {number(v['high'])}"
         )
-    ]
-    if data.get("values"):
-        v = data["values"]
-        points.append(
-            (
-                "Values",
-                f"{number(v['levels'])} levels from {number(v['low'])} to {number(v['high'])}",
-            )
-        )
-    if data.get("days"):
-        days = data["days"]
-        finer = (
-            "" if days.get("resolution", "day") == "day" else f", read to the {days['resolution']}"
-        )
-        points.append(("Days", f"{days['first']} to {days['last']}{finer}"))
-    points += [
-        (title, _evidence_text(key, proof[key]))
-        for key, title in NAMES.items()
-        if proof.get(key) is not None
-    ]
+    if days := data.get("days"):
+        resolution = days.get("resolution", "day")
+        finer = "" if resolution == "day" else f", read to the {resolution}"
+        points["Days"] = f"{days['first']} to {days['last']}{finer}"
     hidden = (*NAMES, "versions", "title")
-    points += [
-        (heading(k), written(v)) for k, v in proof.items() if k not in hidden and v is not None
+    more = [(NAMES[k], _evidence_text(k, proof[k])) for k in NAMES if proof.get(k) is not None]
+    more += [
+        (heading(k), written(x)) for k, x in proof.items() if k not in hidden and x is not None
     ]
     if proof.get("versions"):
-        points.append(("Versions", ", ".join(f"{k} {v}" for k, v in proof["versions"].items())))
+        more.append(("Versions", ", ".join(f"{k} {x}" for k, x in proof["versions"].items())))
+    attacks = {r["attack"]["label"]: r["attack"] for case in seen.cases for r in case.results}
     rows = [
         {
-            "label": a["label"],
+            "label": label,
             "options": ", ".join(_option(k, v) for k, v in a["options"].items() if v is not None)
             or "none",
         }
-        for a in {
-            r["attack"]["label"]: r["attack"] for case in seen.cases for r in case.results
-        }.values()
+        for label, a in attacks.items()
     ]
-    columns = (Column("label", "attack"), Column("options", "options"))
-    table = ReportTable("parameters", "Attacks and their options", columns, tuple(rows))
-    return Section("evidence", "Evidence", tables=(table,), points=tuple(points))
+    return Section(
+        "evidence",
+        "Evidence",
+        tables=[make_table("parameters", rows)],
+        points=[*points.items(), *more],
+    )
 
 
 OPTIONS = {

@@ -1,4 +1,4 @@
-"""One query explained, fact by fact: sentences, a table and a page. Reads the plain data of `audit.explain`."""
+"""One query explained, fact by fact: sentences, charts, a table and a page. Reads the plain data of `audit.explain`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import write_whole
-from standout.report.tables import Column, ReportTable
-from standout.report.waterfall import entry_words, explanation_charts, name
-from standout.report.words import number, percent, several
+from standout.report.drawing import (
+    INK,
+    POINT,
+    SERIES,
+    SOFT,
+    Chart,
+    Spec,
+    category,
+    layer,
+    quantity,
+    series,
+)
+from standout.report.tables import ReportTable, make_table
+from standout.report.words import TERMS, number, percent, several
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,14 +42,14 @@ TERMS_USED = (
 
 def render_explanation(explanation: Plain, path: str | Path) -> Path:
     """Write the explanation as a page, completely or not at all."""
-    from standout.report.page import fill, glossary
+    from standout.report.page import fill
 
     return write_whole(
         path,
         fill(
             "explain.html.j2",
             it=explanation,
-            terms={k: v for k, v in glossary().items() if k in TERMS_USED},
+            terms={term: TERMS[term] for term in TERMS_USED},
             sentences=sentences(explanation),
             charts=explanation_charts(explanation),
             table=fact_table(explanation),
@@ -78,13 +89,22 @@ def show_explanation(explanation: Plain, console: Console | None = None) -> None
         adds = [_score(row[key]) for key in ("best_adds", "second_adds")]
         lead = _score(row["eccentricity"]) + (" (another)" if row["same"] == "another" else "")
         bits = "–" if row["bits"] is None else f"{row['bits']:.1f}"
-        grid.add_row(
-            *(
-                Text(cell)
-                for cell in (row["item"], row["known"], percent(row["share"]), *adds, lead, bits)
-            )
-        )
+        cells = (row["item"], row["known"], percent(row["share"]), *adds, lead, bits)
+        grid.add_row(*map(Text, cells))
     out.print(grid)
+
+
+def name(who: Plain | None, otherwise: str) -> str:
+    """A record's label, if labels were requested."""
+    return otherwise if not who or who["label"] is None else f"record {who['label']}"
+
+
+def entry_words(entry: Plain | None) -> str:
+    """Write an entry: its value and its day, as far as they are known."""
+    if entry is None:
+        return "not held"
+    known = [x for x in (entry["value"], entry["day"]) if x is not None]
+    return ", ".join(map(number, known)) or "held"
 
 
 def sentences(it: Plain) -> list[str]:
@@ -149,57 +169,142 @@ def _fact_name(fact: Plain, it: Plain) -> str:
     )
 
 
-def _known(fact: Plain) -> str:
-    text = entry_words(fact)
-    return "item only" if text == "held" else text
-
-
 def fact_table(it: Plain) -> ReportTable:
     """A row per fact, the rarest item first."""
     rows = []
-    for k, f in enumerate(it["facts"]):
-        best, second, target, without = f["best"], f["runner_up"], f.get("target"), f["without"]
+    for k, f in enumerate(it["facts"], 1):
+        known, without = entry_words(f), f["without"]
+        row = {
+            "item": f["item"] if f["item"] is not None else f"fact {k}",
+            "known": "item only" if known == "held" else known,
+            "share": f["share"],
+            "eccentricity": without and without["eccentricity"],
+            "same": without and ("same" if without["same_best"] else "another"),
+            **f["after"],
+        }
+        for key in ("best", "second", "target"):
+            part = f.get("runner_up" if key == "second" else key)
+            row[f"{key}_holds"] = entry_words(part["holds"]) if part else None
+            row[f"{key}_adds"] = part["contribution"] if part else None
+        rows.append(row)
+    shown = any(r["target_holds"] for r in rows)
+    return make_table("facts", rows, without=() if shown else ("target_holds", "target_adds"))
+
+
+def explanation_charts(it: Plain) -> list[Chart]:
+    """Bits fact by fact, and what each fact adds to the first and the second record."""
+    made = [waterfall(it), contributions(it)]
+    return [c for c in made if c is not None]
+
+
+def _labels(it: Plain) -> list[str]:
+    return [
+        f"{k}. {f['item'] if f['item'] is not None else 'fact'}"
+        for k, f in enumerate(it["facts"], 1)
+    ]
+
+
+def _steps(it: Plain) -> list[dict[str, Any]]:
+    """Bars of the waterfall: nothing known, one per fact, all facts."""
+
+    def level(label: str, bits: float) -> dict[str, Any]:
+        ends = {"fact": label, "from": 0.0, "to": bits, "text": f"{bits:.1f}"}
+        return {**ends, "kind": "level", "tip": f"{label}: {bits:.2f} bits"}
+
+    before = it["bits"]["prior"]
+    rows = [level("nothing known", before)]
+    for label, fact in zip(_labels(it), it["facts"], strict=True):
+        after = fact["after"]["bits"]
+        # a true minus sign; no sign if it rounds to zero
+        change = f"{after - before:+.1f}".replace("-", "−")
         rows.append(
             {
-                "item": f["item"] if f["item"] is not None else f"fact {k + 1}",
-                "known": _known(f),
-                "share": f["share"],
-                "best_holds": entry_words(best["holds"]),
-                "best_adds": best["contribution"],
-                "second_holds": entry_words(second["holds"]) if second else None,
-                "second_adds": second["contribution"] if second else None,
-                "target_holds": entry_words(target["holds"]) if target else None,
-                "target_adds": target["contribution"] if target else None,
-                "eccentricity": without["eccentricity"] if without else None,
-                "same": None if without is None else "same" if without["same_best"] else "another",
-                "bits": f["after"]["bits"],
-                "rank": f["after"]["rank"],
+                "fact": label,
+                "from": before,
+                "to": after,
+                "text": "0" if change[1:] == "0.0" else change,
+                "kind": "takes away" if after <= before else "adds",
+                "tip": f"{label}: {before:.2f} to {after:.2f} bits",
             }
         )
-    asked = (
-        [
-            Column("target_holds", "asked-for record holds"),
-            Column("target_adds", "adds to it", "number"),
-        ]
-        if any(r["target_holds"] for r in rows)
-        else []
-    )
-    return ReportTable(
-        "facts",
-        "Fact by fact, the rarest item first",
-        (
-            Column("item", "item"),
-            Column("known", "known"),
-            Column("share", "records that hold it", "share"),
-            Column("best_holds", "first record holds"),
-            Column("best_adds", "adds to it", "number"),
-            Column("second_holds", "second holds"),
-            Column("second_adds", "adds to it", "number"),
-            *asked,
-            Column("eccentricity", "lead without this fact", "number", "eccentricity"),
-            Column("same", "first record without it"),
-            Column("bits", "bits left with the facts so far", "bits", "bits left"),
-            Column("rank", "records that fit as well so far", "count"),
-        ),
-        tuple(rows),
+        before = after
+    return [*rows, level("all facts", before)]
+
+
+def waterfall(it: Plain) -> Chart | None:
+    """Remaining uncertainty in bits, from no knowledge to all facts."""
+    if any(f["after"]["bits"] is None for f in it["facts"]):
+        return None
+    rows = _steps(it)
+    prior, left = rows[0]["to"], rows[-1]["to"]
+    title = "Remaining uncertainty in bits, fact by fact"
+
+    def build(width: int) -> Spec:
+        y = category("fact", [r["fact"] for r in rows], axis={"labelLimit": width // 3})
+        x = quantity("bits", [0, prior * 1.12])
+        start, end = ({"field": field, **x} for field in ("from", "end"))
+        colors = {
+            "domain": ["level", "takes away", "adds"],
+            "range": [SOFT, SERIES[0], SERIES[1]],
+        }
+        color = {"field": "kind", "type": "nominal", "legend": None, "scale": colors}
+        label = layer("text", {"align": "left", "dx": 6, "color": INK}, y=y, x=end, text="text")
+        right = [{"calculate": "max(datum.from, datum.to)", "as": "end"}]
+        bar = layer("bar", {"height": 13}, y=y, x=start, x2="to", color=color, description="tip")
+        layers = [bar, {"transform": right, **label}]
+        return {
+            "width": width,
+            "height": {"step": 24},
+            "data": {"values": rows},
+            "layer": layers,
+        }
+
+    summary = f"From {prior:.1f} bits down to {number(round(left, 2))}, the rarest item first."
+    return Chart(title, summary, build, make_table("waterfall", rows[1:-1]))
+
+
+def contributions(it: Plain) -> Chart | None:
+    """What each fact adds to the score of the first and of the second record."""
+    names = {"best": name(it["best"], "first"), "runner_up": name(it["runner_up"], "second")}
+    rows = [
+        {
+            "fact": label,
+            "record": record,
+            "adds": part["contribution"],
+            "holds": entry_words(part["holds"]),
+            "tip": f"{label}: {part['contribution']:.3g} to {record} ({entry_words(part['holds'])})",
+        }
+        for label, fact in zip(_labels(it), it["facts"], strict=True)
+        for key, record in names.items()
+        if (part := fact[key]) is not None and part["contribution"] is not None
+    ]
+    if not rows:
+        return None
+    order = list(dict.fromkeys(r["fact"] for r in rows))
+    records = list(dict.fromkeys(r["record"] for r in rows))
+
+    def build(width: int) -> Spec:
+        looks = {c: look for c, look in series(records).items() if c != "strokeDash"}
+        key = {"field": "record", "legend": {"title": None}}
+        chart = layer(
+            "point",
+            POINT | {"size": 70},
+            y=category("fact", order, axis={"labelLimit": width // 3, "grid": True}),
+            x={"field": "adds", **quantity("added to the score")},
+            description="tip",
+            **{channel: key | look for channel, look in looks.items()},
+        )
+        return {"width": width, "height": {"step": 24}, "data": {"values": rows}, **chart}
+
+    gap = dict.fromkeys(order, 0.0)
+    for r in rows:
+        gap[r["fact"]] += r["adds"] if r["record"] == records[0] else -r["adds"]
+    most = max(gap, key=lambda fact: gap[fact])
+    share = it["facts"][order.index(most)]["share"]
+    held = "" if share is None else f", an item that {percent(share)} of records hold"
+    return Chart(
+        "What each fact adds to the first and the second record",
+        f"The fact that separates them most is {most}{held}.",
+        build,
+        make_table("contributions", rows),
     )

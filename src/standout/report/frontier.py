@@ -1,54 +1,225 @@
-"""A frontier as a sentence, a chart, a table, a page and a notebook cell."""
+"""A frontier as sentences, a chart, a table, a page and a notebook cell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES
-from standout.report.drawing import INK, SERIES, SOFT, Chart, Spec, for_page
-from standout.report.frontier_words import SHORT, how, not_measured, sentence
-from standout.report.marks import wide
-from standout.report.tables import Column, ReportTable
-from standout.report.words import between, percent
+from standout.defenses.frontier_front import (
+    highest_rate,
+    least_costly,
+    losses,
+    lowest_shown,
+    risk_of,
+    spread,
+)
+from standout.report.drawing import (
+    INK,
+    POINT,
+    SERIES,
+    SHARE_AXIS,
+    SOFT,
+    Chart,
+    Spec,
+    category,
+    layer,
+    quantity,
+    wide,
+)
+from standout.report.page import chart_fragment, fill
+from standout.report.tables import ReportTable, make_table
+from standout.report.words import TERMS, between, percent, several
 
 if TYPE_CHECKING:
     from standout.defenses.frontier import Frontier
 
 
+RATES = (0.05, 0.01)
+"""Rates that the sentence asks for."""
+
+COSTS = {
+    "ndcg": "of the quality of recommendations (NDCG@10)",
+    "recall": "of the recall of recommendations (recall@20)",
+    "rating": "of the accuracy of predicted values",
+    "popularity": "of the shares of items",
+    "pairs": "of the shares of people who hold the most frequent pairs of items",
+    "time": "of the shares of months",
+    "entries": "of the entries",
+}
+"""What a loss is a share of."""
+
+SHORT = {
+    "ndcg": "NDCG@10",
+    "recall": "recall@20",
+    "rating": "predicted values",
+    "popularity": "popularity",
+    "pairs": "pairs",
+    "time": "months",
+    "entries": "entries",
+}
+
+NOTICED = 0.05
+"""Smallest loss in another measure that the sentence names."""
+
+
+WORST = {
+    "unique": "people who are unique",
+    "found": "people whom the best guess finds",
+    "sure": "people of whom the attacker is sure",
+}
+"""Whom a rate is a share of; also the axis of the chart."""
+
+JUDGED = (
+    "A setting is judged by the largest of the rates of unique, found and sure that were measured, which is nearly always "
+    "found: the best guess."
+)
+
+NO_EFFECT = "the risk is not clearly below that of the undefended data"
+
+
+def sentence(found: Frontier) -> str:
+    """The answer in a few sentences."""
+    base = found.undefended
+    effective, n = found.effective, len(found.measured) - 1
+    hit = risk_of(base)
+    said = [_three(base)]
+    for rate in RATES:
+        best = least_costly(effective, found.measure, rate, n)
+        if highest_rate(base, n) <= rate:
+            said.append(f"That is already below {percent(rate)}.")
+        elif best is not None:
+            said.append(_bought(found, rate, *best))
+        elif lowest_shown(hit["n"], n) > rate:
+            said.append(
+                f"A rate below {percent(rate)} cannot be shown with {hit['n']:,} tested people."
+            )
+        elif effective:
+            least = min(effective, key=lambda c: risk_of(c)["rate"])
+            low = risk_of(least)
+            said.append(
+                f"None of the {n} tried settings is shown to bring it below {percent(rate)}; the lowest rate is "
+                f"{percent(low['rate'])} ({between(low)}), with {least['defense']}."
+            )
+    if n and not effective:
+        said.append(f"None of the {n} tried settings has a clear effect: {NO_EFFECT}.")
+    return " ".join(said)
+
+
+def _three(base: Mapping[str, Any]) -> str:
+    """The three risks of the undefended data, and by which of them settings are judged."""
+    risk, n = base["risk"], risk_of(base)["n"]
+    words = {
+        "unique": "{} are unique",
+        "sure": "she is sure of {}",
+        "found": "her best guess finds {}",
+    }
+    parts = [
+        text.format(f"{percent(risk[name]['rate'])} ({between(risk[name])})")
+        for name, text in words.items()
+        if risk[name] is not None
+    ]
+    listed = ", and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
+    return (
+        f"An attacker knows {risk['adversary']}. Of {n:,} {'person' if n == 1 else 'people'} tested in the undefended "
+        f"data, {listed}. Settings are judged by the largest of these rates, here {WORST[risk['worst']]}."
+    )
+
+
+def _bought(
+    found: Frontier, rate: float, best: Mapping[str, Any], ties: Sequence[Mapping[str, Any]]
+) -> str:
+    text = (
+        f"To bring the rate below {percent(rate)}, the least costly defense found is {best['defense']}, which costs "
+        f"{_cost(best, found.measure)}{_also(found, best)} and leaves {percent(risk_of(best)['rate'])} {best['risk']['worst']}."
+    )
+    if found.popularity_loss is not None and found.popularity_loss > 0:
+        text += f" Recommending the most popular items to everyone would cost {percent(min(found.popularity_loss, 1.0))}."
+    if ties:
+        names = " and ".join(c["defense"] for c in ties[:2])
+        more = f" and {len(ties) - 2} more" if len(ties) > 2 else ""
+        text += f" The cost of {names}{more} is not measurably different."
+    return text
+
+
+def _cost(cell: Mapping[str, Any], measure: str) -> str:
+    values = losses(cell, measure) or []
+    mean, half = sum(values) / len(values), spread(values)
+    if abs(mean) <= half or mean <= 0:
+        return f"no measurable part {COSTS[measure]}"
+    return f"{percent(min(mean, 1.0))} {COSTS[measure]}"
+
+
+def _also(found: Frontier, cell: Mapping[str, Any]) -> str:
+    """Large losses in the other measures, so that a defense that removes a channel does not look free."""
+    parts = []
+    for measure in found.measures:
+        values = losses(cell, measure) or [0.0]
+        mean = sum(values) / len(values)
+        if measure != found.measure and measure != "recall" and mean >= NOTICED:
+            parts.append(f"{percent(min(mean, 1.0))} {COSTS[measure]}")
+    return f" (and {', '.join(parts)})" if parts else ""
+
+
+def how(found: Frontier) -> list[tuple[str, str]]:
+    """How the numbers were measured: name and text."""
+    it = found.provenance
+    ranking, rating = it["settings"]["ranking"], it["settings"]["rating"]
+    model = ", ".join(f"{k} {v:g}" for k, v in ranking.items())
+    points = {
+        "Risk": f"{it['n_targets']:,} people are attacked, drawn among {it['n_eligible']:,} with enough items, the same for "
+        f"every defense. The strongest of {several(len(it['attacks']), 'attack')} ({', '.join(it['attacks'])}) is "
+        f"chosen on one half of them, and all rates are measured on the other half ({it['n_reported']:,}). On a "
+        "defended release the likelihood also runs with the published parameters of the defense (adaptive) and without "
+        "them (naive, with the changed channels ignored, fitted).",
+        "Unique, found, sure": " ".join([*(f"{name}: {TERMS[name]}" for name in MEASURES), JUDGED]),
+        "Clear effect": "A setting has a clear effect if its risk is below that of the undefended data by a paired test on the "
+        "same people, at 5% for all settings together. Only such settings can be on the front: no other setting is "
+        "measurably better.",
+        "Knowledge": "; ".join(who["words"] for who in it["adversaries"]),
+        "Utility": f"{percent(it['held_out'])} of each person's items are held out before the defense. A recommender "
+        f"(implicit ALS: {model}) is trained on the release and has to find them. Settings were tuned on the "
+        "undefended data. People and items that the release lost count as not found.",
+        "Baseline": _baseline(found),
+        "Noise": f"Utility is measured on {len(it['seeds'])} random splits. Noise is half the 95% interval of the mean. "
+        "Differences within it are not ranked.",
+    }
+    if rating is not None:
+        terms = ", ".join(f"{k} {v:g}" for k, v in rating.items())
+        points["Predicted values"] = (
+            f"Biased matrix factorization ({terms}). The loss is the share of the gain over a "
+            "constant prediction that the release loses."
+        )
+    return [(name, text) for name, text in points.items() if text]
+
+
+def not_measured(found: Frontier) -> list[tuple[str, str]]:
+    """What was not measured, and why: settings without any number, and risks with the settings that lack them."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for cell in found.measured:
+        for name, why in cell["risk"]["not_measured"].items():
+            where.setdefault((name, why), []).append(cell["defense"])
+    whole = [(c["defense"], c["not_measured"]) for c in found.cells if "not_measured" in c]
+    return whole + [(name, f"{why} ({'; '.join(cells)})") for (name, why), cells in where.items()]
+
+
+def _baseline(found: Frontier) -> str:
+    if found.popularity_loss is None:
+        return ""
+    return (
+        f"Recommending the most popular items to everyone loses {100 * found.popularity_loss:.0f}%. A release that costs "
+        "more than that is worth less to a recommender than a list of bestsellers."
+    )
+
+
 def table(found: Frontier) -> ReportTable:
     """One row per cell, by risk."""
     rows = sorted(numbered(found), key=lambda r: (-r["rate"], r["cost"]))
-    shown = [m for m in found.measures if m != found.measure]
-    columns = (
-        Column("defense", "defense"),
-        Column("number", "on the front", "count"),
-        Column("clear_effect", "clear effect", "number"),
-        *(
-            column
-            for name in MEASURES
-            for column in (
-                Column(name, name, "share", name),
-                Column(f"{name}_", "95% interval", "interval", "interval"),
-            )
-        ),
-        Column("worst", "judged by"),
-        Column("n", "people tested", "count", "target"),
-        Column("attack", "strongest attack", "text", "strongest attack"),
-        Column("naive", "naive", "share"),
-        Column("unaware", "best unaware", "share"),
-        Column("adaptive", "adaptive", "share"),
-        Column("false_match", "false match", "share", "false match"),
-        Column("cost", f"loss, {SHORT[found.measure]}", "share"),
-        Column("noise", "± noise", "share"),
-        *(Column(f"{m}_loss", f"loss, {SHORT[m]}", "share") for m in shown),
-        Column("people", "people kept", "share"),
-        Column("items", "items kept", "share"),
-    )
-    return ReportTable("frontier", "Risk and cost of every defense tried", columns, tuple(rows))
+    lost = {"cost": found.measure} | {f"{m}_loss": m for m in found.measures if m != found.measure}
+    cost, *others = [(key, f"loss, {SHORT[m]}", "share") for key, m in lost.items()]
+    return make_table("frontier", rows, cost, ("noise", "± noise", "share"), *others)
 
 
 def chart(found: Frontier) -> Chart:
@@ -78,7 +249,6 @@ def chart(found: Frontier) -> Chart:
     if found.popularity_loss is not None:
         summary += f" Dashed line: recommending the most popular items to everyone ({100 * found.popularity_loss:.0f}% lost)."
     return Chart(
-        "frontier",
         f"Risk against what is lost ({cost})",
         summary,
         _spec(points, _labels(points), cost, found.popularity_loss),
@@ -121,20 +291,17 @@ def three_rates(row: Mapping[str, Any]) -> str:
 
 def _labels(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Numbers of the points on the front; points that are close together share a label."""
-    groups: list[list[Mapping[str, Any]]] = []
+    groups: list[tuple[Mapping[str, Any], list[int]]] = []
     for p in sorted((p for p in points if p["front"]), key=lambda p: p["number"]):
-        near = [
-            g
-            for g in groups
-            if abs(g[0]["x"] - p["x"]) < 0.025 and abs(g[0]["rate"] - p["rate"]) < 0.035
-        ]
-        if near:
-            near[0].append(p)
+        for first, numbers in groups:
+            if abs(first["x"] - p["x"]) < 0.025 and abs(first["rate"] - p["rate"]) < 0.035:
+                numbers.append(p["number"])
+                break
         else:
-            groups.append([p])
+            groups.append((p, [p["number"]]))
     return [
-        {"x": g[0]["x"], "rate": g[0]["rate"], "label": _runs([p["number"] for p in g])}
-        for g in groups
+        {"x": first["x"], "rate": first["rate"], "label": _runs(numbers)}
+        for first, numbers in groups
     ]
 
 
@@ -157,101 +324,45 @@ def _runs(numbers: Sequence[int]) -> str:
 
 def _spec(
     points: list[dict[str, Any]], labels: list[dict[str, Any]], cost: str, popularity: float | None
-) -> Any:
+) -> Callable[[int], Spec]:
     low, high = min(0.0, *(p["x_low"] for p in points)), max(1.0, *(p["x"] for p in points))
 
     def build(width: int) -> Spec:
-        x: Spec = {
-            "type": "quantitative",
-            "title": f"loss, {cost}",
-            "scale": {"domain": [low, high], "nice": False},
-            "axis": {"format": "%", "tickCount": 5, "grid": False},
-        }
-        y: Spec = {
-            "type": "quantitative",
-            "title": "largest of unique, found, sure",
-            "scale": {"domain": [0, 1]},
-            "axis": {"format": "%", "tickCount": 5},
-        }
-        color: Spec = {
-            "field": "kind",
-            "type": "nominal",
-            "sort": list(KINDS),
-            "scale": {"domain": list(KINDS), "range": [INK, SERIES[1], SOFT, SOFT]},
-            "legend": {"title": None, "symbolOpacity": 1, "columns": 4 if wide(width) else 1},
-        }
-        shape = {
-            **color,
-            "scale": {"domain": list(KINDS), "range": ["square", "diamond", "cross", "circle"]},
-        }
-        at: Spec = {"x": {"field": "x", **x}, "y": {"field": "rate", **y}}
-        front = [{"filter": "datum.front"}]
-        layers: list[Spec] = [
+        across = quantity(f"loss, {cost}", [low, high], **SHARE_AXIS, grid=False)
+        up = quantity("largest of unique, found, sure", **SHARE_AXIS)
+        up |= {"scale": {"domain": [0, 1]}}
+        x, x_low = ({"field": field, **across} for field in ("x", "x_low"))
+        y, y_low = ({"field": field, **up} for field in ("rate", "low"))
+        key = {"title": None, "symbolOpacity": 1, "columns": 4 if wide(width) else 1}
+        color, shape = (
             {
-                "mark": {
-                    "type": "line",
-                    "strokeWidth": 1,
-                    "opacity": 0.25,
-                    "color": SOFT,
-                    "aria": False,
-                },
-                "encoding": {
-                    **at,
-                    "detail": {"field": "family"},
-                    "order": {"field": "strength", "type": "quantitative"},
-                },
-            },
-            {
-                "transform": front,
-                "mark": {"type": "rule", "opacity": 0.7, "aria": False},
-                "encoding": {
-                    **at,
-                    "y": {"field": "low", **y},
-                    "y2": {"field": "high"},
-                    "color": color,
-                },
-            },
-            {
-                "transform": front,
-                "mark": {"type": "rule", "opacity": 0.7, "aria": False},
-                "encoding": {
-                    **at,
-                    "x": {"field": "x_low", **x},
-                    "x2": {"field": "x_high"},
-                    "color": color,
-                },
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {**at, "color": color, "shape": shape, "description": {"field": "tip"}},
-            },
-            # below points at the top, where the legend is; above all others
-            *(
-                {
-                    "data": {"values": [x for x in labels if (x["rate"] > 0.9) == top]},
-                    "encoding": {**at, "text": {"field": "label"}},
-                    "mark": {
-                        "type": "text",
-                        "align": "left",
-                        "dx": 7,
-                        "dy": 14 if top else -8,
-                        "color": INK,
-                        "fontWeight": "bold",
-                        "aria": False,
-                    },
-                }
-                for top in (False, True)
-            ),
-        ]
-        if popularity is not None:
-            layers.insert(
-                0,
-                {
-                    "data": {"values": [{"x": popularity}]},
-                    "encoding": {"x": {"field": "x", **x}},
-                    "mark": {"type": "rule", "strokeDash": [4, 4], "color": SOFT, "aria": False},
-                },
+                **category("kind", KINDS, legend=key),
+                "scale": {"domain": list(KINDS), "range": looks},
+            }
+            for looks in (
+                [INK, SERIES[1], SOFT, SOFT],
+                ["square", "diamond", "cross", "circle"],
             )
+        )
+        front, bar = {"transform": [{"filter": "datum.front"}]}, {"opacity": 0.7}
+        line, point = {"strokeWidth": 1, "opacity": 0.25, "color": SOFT}, POINT | {"size": 60}
+        order = {"field": "strength", "type": "quantitative"}
+        layers = [
+            layer("line", line, x=x, y=y, detail="family", order=order),
+            front | layer("rule", bar, x=x, y=y_low, y2="high", color=color),
+            front | layer("rule", bar, x=x_low, y=y, x2="x_high", color=color),
+            layer("point", point, x=x, y=y, color=color, shape=shape, description="tip"),
+        ]
+        # below points at the top, where the legend is; above all others
+        for top in (False, True):
+            look = {"align": "left", "dx": 7, "dy": 14 if top else -8, "color": INK}
+            some = {"data": {"values": [at for at in labels if (at["rate"] > 0.9) == top]}}
+            layers.append(
+                some | layer("text", look | {"fontWeight": "bold"}, x=x, y=y, text="label")
+            )
+        if popularity is not None:
+            dashed = layer("rule", {"strokeDash": [4, 4], "color": SOFT}, x=x)
+            layers.insert(0, {"data": {"values": [{"x": popularity}]}} | dashed)
         return {"width": width, "height": 380, "data": {"values": points}, "layer": layers}
 
     return build
@@ -259,23 +370,11 @@ def _spec(
 
 def notebook(found: Frontier) -> str:
     """A fragment without script or style sheet, for notebooks."""
-    drawn, rows = chart(found), table(found)
-    head = "".join(f"<th>{escape(c.title)}</th>" for c in rows.columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in rows.cells()
-    )
-    return (
-        '<div style="max-width: 44rem; background: #ffffff; color: #1b1f24; padding: 0.5rem 1rem">'
-        f"<p>{escape(sentence(found))}</p>{for_page(drawn.svg(), drawn.summary)}"
-        f"<details><summary>{escape(rows.title)}</summary><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></details></div>"
-    )
+    return chart_fragment([sentence(found)], chart(found))
 
 
 def page(found: Frontier, title: str | None = None) -> str:
     """HTML text of the page."""
-    from standout.report.page import fill
-
     return fill(
         "frontier.html.j2",
         it=found.provenance,

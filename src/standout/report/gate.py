@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from standout.data.reading.columns import listed
 from standout.gate.verdict import not_measured
 from standout.report.page import fill
-from standout.report.tables import Column, ReportTable
+from standout.report.page import fragment as html_fragment
+from standout.report.tables import ReportTable, html_table, make_table
 from standout.report.words import percent
 
 if TYPE_CHECKING:
@@ -20,7 +21,18 @@ SENTENCES = {
     "fail": "At least one limit of the policy is shown to be exceeded, or a requirement is not met.",
     "unclear": "The measurement shows neither that all limits are kept nor that one is exceeded. Do not release on this verdict.",
 }
-STYLES = {"pass": "green", "fail": "bold red", "unclear": "yellow"}
+HEAD = {
+    "verdict": "left",
+    "limit": "left",
+    "max": "right",
+    "n": "right",
+    "rate": "right",
+    "bounds": "right",
+    "why": "left",
+}
+"""Columns of the short table, and the side on which they are aligned."""
+
+STYLES: dict[str, str] = {"pass": "green", "fail": "bold red", "unclear": "yellow"}
 
 
 def show(verdict: Mapping[str, Any], console: Console) -> None:
@@ -33,65 +45,58 @@ def show(verdict: Mapping[str, Any], console: Console) -> None:
         + Text(_sentence(verdict))
     )
     grid = RichTable(box=None, pad_edge=False)
-    for name, side in (
-        ("verdict", "left"),
-        ("limit", "left"),
-        ("max", "right"),
-        ("n", "right"),
-        ("rate", "right"),
-        ("bounds", "right"),
-        ("why", "left"),
-    ):
+    for name, side in HEAD.items():
         grid.add_column(name, justify=side, overflow="fold")  # type: ignore[arg-type]
     for row in verdict["table"]:
-        word = Text(row["verdict"], style=STYLES[row["verdict"]])
-        grid.add_row(
-            word,
-            *(Text(cell) for cell in (row["limit"], *_numbers(row))),
-            Text(f"{row['why']}{_where(row)}"),
-        )
+        word, *cells = _cells(row)
+        cells[-1] += _where(row)
+        grid.add_row(Text(word, style=STYLES[word]), *map(Text, cells))
     console.print(grid)
     if columns := verdict["provenance"].get("columns"):
         seen = RichTable("column", "status", "why", box=None, pad_edge=False)
         for row in columns:
-            seen.add_row(
-                *(
-                    Text(cell)
-                    for cell in (
-                        listed([row["name"]]),
-                        row["status"],
-                        row["identifier"] or row["why"],
-                    )
-                )
-            )
+            why = row["identifier"] or row["why"]
+            seen.add_row(*map(Text, (listed([row["name"]]), row["status"], why)))
         console.print(seen)
 
 
 def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
     """HTML text of the page."""
     made = verdict["provenance"]
-    facts = [
-        ("Verdict", verdict["verdict"]),
-        ("Policy", str(verdict["policy"].get("name") or "without a name")),
-        ("Policy, SHA-256", made["policy_sha256"]),
-        ("Release, SHA-256", made["data_sha256"]),
-        *_whole(made),
-        *([("Source, SHA-256", made["source_sha256"])] if "source_sha256" in made else []),
-        *([("Defense", made["defense"])] if "defense" in made else []),
-        ("Random seed", str(made["seed"])),
-        ("Measured", made["created"]),
-        ("standout", made["versions"]["standout"]),
-    ]
+    facts = {
+        "Verdict": verdict["verdict"],
+        "Policy": str(verdict["policy"].get("name") or "without a name"),
+        "Policy, SHA-256": made["policy_sha256"],
+        "Release, SHA-256": made["data_sha256"],
+    }
+    # everything that the release holds, or why there is no hash of it
+    if "whole_sha256" in made:
+        facts[f"Release, {made['whole_covers']}, SHA-256"] = made["whole_sha256"]
+    elif "whole_covers" in made:
+        facts["Not covered by a hash"] = made["whole_covers"]
+    if "source_sha256" in made:
+        facts["Source, SHA-256"] = made["source_sha256"]
+    if "defense" in made:
+        facts["Defense"] = made["defense"]
+    facts |= {
+        "Random seed": str(made["seed"]),
+        "Measured": made["created"],
+        "standout": made["versions"]["standout"],
+    }
+    limits = [row for row in verdict["table"] if row["kind"] == "limit"]
     return fill(
         "gate.html.j2",
         it=verdict,
         sentence=_sentence(verdict),
-        facts=facts,
+        facts=facts.items(),
         name=str(title or "").strip(),
-        limits=_table(verdict),
+        limits=make_table(
+            "limits",
+            [{**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"]],
+        ),
         columns=_columns(verdict),
-        sources=_sources(verdict),
-        tests=_tests(verdict),
+        sources=[(row["limit"], row["source"] or "not stated") for row in limits],
+        tests=make_table("tests", list(map(_blanks, verdict["tests"]))),
         lines=(
             "Decision (release / do not release)",
             "Reason, if it differs from the verdict",
@@ -105,38 +110,23 @@ def page(verdict: Mapping[str, Any], *, title: str | None = None) -> str:
 
 def fragment(verdict: Mapping[str, Any]) -> str:
     """A fragment without script or style sheet, on white, for notebooks."""
-    head = "".join(
-        f"<th>{name}</th>" for name in ("verdict", "limit", "max", "n", "rate", "bounds", "why")
-    )
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f"<td>{escape(cell)}</td>"
-            for cell in (row["verdict"], row["limit"], *_numbers(row), row["why"])
-        )
-        + "</tr>"
-        for row in verdict["table"]
-    )
-    return (
-        '<div style="max-width: 60rem; background: #ffffff; color: #1b1f24; padding: 0.5rem 1rem">'
-        f"<p><strong>{escape(verdict['verdict'].upper())}</strong> {escape(_sentence(verdict))}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    word = f"<strong>{escape(verdict['verdict'].upper())}</strong>"
+    table = html_table(HEAD, map(_cells, verdict["table"]))
+    return html_fragment(f"<p>{word} {escape(_sentence(verdict))}</p>", table, width=60)
 
 
 def _sentence(verdict: Mapping[str, Any]) -> str:
     return " ".join([SENTENCES[verdict["verdict"]], *not_measured(verdict["provenance"])])
 
 
-def _numbers(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """Limit, number of targets, rate and bounds of a row, as text."""
-    most = "" if row["max"] is None else percent(row["max"])
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """A row of the short table as text."""
+    most, rate = ("" if row[key] is None else percent(row[key]) for key in ("max", "rate"))
     n = "" if row["n"] is None else f"{row['n']:,}"
-    rate = "" if row["rate"] is None else percent(row["rate"])
     bounds = (
         "" if row["upper"] is None else f"{percent(row['lower'], -1)} – {percent(row['upper'], 1)}"
     )
-    return most, n, rate, bounds
+    return [row["verdict"], row["limit"], most, n, rate, bounds, row["why"]]
 
 
 def _where(row: Mapping[str, Any]) -> str:
@@ -144,70 +134,16 @@ def _where(row: Mapping[str, Any]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _table(verdict: Mapping[str, Any]) -> ReportTable:
-    columns = (
-        Column("verdict", "verdict", "text"),
-        Column("limit", "limit or requirement", "text"),
-        Column("max", "limit", "share"),
-        Column("rate", "rate", "share"),
-        Column("lower", "at least", "share"),
-        Column("upper", "at most", "share"),
-        Column("n", "targets", "number"),
-        Column("said", "why", "text"),
-    )
-    rows = tuple({**_blanks(row), "said": f"{row['why']}{_where(row)}"} for row in verdict["table"])
-    return ReportTable("limits", "Limits and requirements", columns, rows)
-
-
-def _whole(made: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The hash of everything that the release holds, or why there is none."""
-    if "whole_sha256" in made:
-        return [(f"Release, {made['whole_covers']}, SHA-256", made["whole_sha256"])]
-    return [("Not covered by a hash", made["whole_covers"])] if "whole_covers" in made else []
-
-
 def _columns(verdict: Mapping[str, Any]) -> ReportTable | None:
     """Every column of the release; None if the data has none."""
     given = verdict["provenance"].get("columns")
     if not given:
         return None
-    columns = (
-        Column("name", "column", "text"),
-        Column("status", "status", "text"),
-        Column("why", "why", "text"),
-        Column("identifier", "direct identifier", "text"),
-    )
-    rows = tuple(
+    rows = [
         {**row, "name": listed([row["name"]]), "identifier": row["identifier"] or ""}
         for row in given
-    )
-    return ReportTable("columns", "Columns of the release", columns, rows)
-
-
-def _sources(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Where the number of each limit comes from."""
-    return [
-        (row["limit"], row["source"] or "not stated")
-        for row in verdict["table"]
-        if row["kind"] == "limit"
     ]
-
-
-def _tests(verdict: Mapping[str, Any]) -> ReportTable:
-    columns = (
-        Column("verdict", "verdict", "text"),
-        Column("limit", "limit", "text"),
-        Column("adversary", "knows", "text"),
-        Column("attack", "attack", "text"),
-        Column("group", "group", "text"),
-        Column("n", "targets", "number"),
-        Column("rate", "rate", "share"),
-        Column("lower", "at least", "share"),
-        Column("upper", "at most", "share"),
-    )
-    return ReportTable(
-        "tests", "All tests", columns, tuple(_blanks(row) for row in verdict["tests"])
-    )
+    return make_table("columns", rows)
 
 
 def _blanks(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Any
 
 from standout.adversary.choices import choice_sentence, choice_words
 from standout.data.times import time_words, within_text
-from standout.data.values import channel_words, value_words
+from standout.data.values import channel_words as further_words
+from standout.data.values import value_words
+from standout.report.words import several
 
 Plain = Mapping[str, Any]
 
@@ -37,11 +39,12 @@ def wrong_noun(adversary: Plain) -> str:
         or adversary.get("gamma") is not None
     ):
         return str(adversary["wrong_kind"])
-    return (
-        time_words(adversary["time_within"] or 0, adversary.get("resolution", "day"))
-        .split()[0]
-        .rstrip("s")
-    )
+    return _time_noun(adversary)
+
+
+def _time_noun(adversary: Plain) -> str:
+    days = adversary.get("resolution", "day") == "day"
+    return "day" if days and not isinstance(adversary["time_within"], str) else "time"
 
 
 def amount_words(adversary: Plain) -> str:
@@ -62,20 +65,31 @@ def within_words(within: float | str) -> str:
     return within.replace(" ", "") if isinstance(within, str) else f"{within:g}"
 
 
+def channel_words(adversary: Plain) -> dict[str, str]:
+    """How exactly each known channel is known, by channel.
+
+    >>> channel_words({"value_within": 1, "time_within": None})
+    {'value': 'values ±1'}
+    """
+    words = {}
+    if adversary.get("gamma") is not None:
+        words["value"] = f"values ±{adversary['gamma']:g} of the scale"
+    elif adversary["value_within"] is not None:
+        words["value"] = value_words(adversary["value_within"])
+    for name, within in adversary.get("within", {}).items():
+        words[name] = further_words(name, within)
+    if adversary["time_within"] is not None:
+        words["time"] = time_words(adversary["time_within"], adversary.get("resolution", "day"))
+    return words
+
+
 def kind_words(adversary: Plain) -> str:
     """Knowledge without its amount.
 
     >>> kind_words({"value_within": 1, "time_within": None, "gamma": None, "choose": "uniform", "length_within": None})
     'values ±1'
     """
-    words = []
-    if adversary.get("gamma") is not None:
-        words.append(f"values ±{adversary['gamma']:g} of the scale")
-    elif adversary["value_within"] is not None:
-        words.append(value_words(adversary["value_within"]))
-    words += [channel_words(*one) for one in adversary.get("within", {}).items()]
-    if adversary["time_within"] is not None:
-        words.append(time_words(adversary["time_within"], adversary.get("resolution", "day")))
+    words = list(channel_words(adversary).values())
     if chosen := choice_words(str(adversary["choose"])):
         words.append(chosen)
     if adversary.get("length_within") is not None:
@@ -93,9 +107,12 @@ def phrase(adversary: Plain) -> str:
     '8 items, their values to within 1 and days to within 14, 2 of them wrong'
     """
     n, wrong = int(adversary["knows"]), float(adversary["wrong"])
-    text = f"{n} item{'' if n == 1 else 's'}"
+    text = several(n, "item")
     if parts := _channel_words(adversary, "s" if n > 1 else ""):
         text += f", {'their' if n > 1 else 'its'} {parts}"
+    if own := _within_words(adversary, given=True):
+        person = f"the person's {' and '.join(own)}"
+        text = f"{text}, and {person}" if n else person
     if wrong:
         other = (
             "an item the person does not have" if wrong == 1 else "items the person does not have"
@@ -113,8 +130,7 @@ def phrase(adversary: Plain) -> str:
 def _channel_words(adversary: Plain, plural: str) -> str:
     """How exactly values and times are known, as part of a sentence; empty if neither is known."""
     value, time = adversary["value_within"], adversary["time_within"]
-    resolution = adversary.get("resolution", "day")
-    what = "day" if resolution == "day" and not isinstance(time, str) else "time"
+    what = _time_noun(adversary)
     bare = adversary.get("gamma") is None and not adversary.get("within")
     if bare and value == 0 and time == 0 and what == "day":
         return f"exact value{plural} and day{plural}"
@@ -125,10 +141,22 @@ def _channel_words(adversary: Plain, plural: str) -> str:
         parts.append(f"exact value{plural}")
     elif value is not None:
         parts.append(f"value{plural} to within {within_words(value)}")
-    for name, within in adversary.get("within", {}).items():
-        parts.append(f"{name} to within {within_words(within)}" if within else f"exact {name}")
+    parts += _within_words(adversary, given=False)
     if time is not None:
         within = f"{time:g}" if what == "day" else within_text(time)
-        exact = f"exact day{plural}" if what == "day" else f"time{plural} to the {resolution}"
+        exact = (
+            f"exact day{plural}"
+            if what == "day"
+            else f"time{plural} to the {adversary.get('resolution')}"
+        )
         parts.append(exact if time == 0 else f"{what}{plural} to within {within}")
     return " and ".join(parts)
+
+
+def _within_words(adversary: Plain, given: bool) -> list[str]:
+    """How exactly further channels are known, or (`given`) attributes of the person."""
+    return [
+        f"{name} to within {within_words(within)}" if within else f"exact {name}"
+        for name, within in adversary.get("within", {}).items()
+        if (name in adversary.get("attributes", ())) == given
+    ]

@@ -1,27 +1,24 @@
-"""`render`: findings as one self-contained HTML file that loads nothing from a network."""
+"""`render`: findings as one self-contained HTML file that loads nothing from a network; and fragments for notebooks."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import Findings, write_whole
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.report.drawing import FORMATS, NARROW, WIDE, Chart, for_page
-from standout.report.linkability import PRIOR
+from standout.report.sentences import PRIOR, judge_level, next_steps, write_statements
+from standout.report.view import view
 from standout.report.words import TERMS
 
-MORE_TERMS: dict[str, str] = {
-    "named correctly": "The target is in the data, the best record is far enough ahead to be named, and it is the target's.",
-    "phi": "Smallest lead at which Scoreboard and Scoreboard-RH name a record, in standard deviations of all scores.",
-    "theorem": "A proved statement of a paper. It applies to this data only if its assumptions hold here.",
-    "sparse": "Hardly any record has another one that resembles it. The numbers say how similar and for how many records.",
-    "bit": "Unit of uncertainty: one bit is the uncertainty between two equally likely records, ten bits that of 1,024.",
-}
-"""Terms of the page in addition to those of `words.TERMS`."""
+if TYPE_CHECKING:
+    from standout.theory.describe import Description
 
 PLAIN = ("item", "record", "at most", "interval", "bit", "phi", "found", "sure", "unique")
 """Terms that are too common in plain sentences to be linked there."""
@@ -59,10 +56,7 @@ def render(
 
 def page(findings: Findings, *, title: str | None = None, prior: float = PRIOR) -> str:
     """HTML text of the report."""
-    from standout.report.next_steps import next_steps
     from standout.report.sections import sections
-    from standout.report.sentences import answer
-    from standout.report.view import view
 
     try:
         seen = view(findings)
@@ -70,7 +64,8 @@ def page(findings: Findings, *, title: str | None = None, prior: float = PRIOR) 
         return fill(
             "report.html.j2",
             view=seen,
-            answer=answer(seen, prior),
+            level=judge_level(seen)[0],
+            answer=write_statements(seen, prior),
             steps=next_steps(seen),
             sections=sections(findings),
             name=str(name or "").strip(),
@@ -93,14 +88,9 @@ def fill(template: str, **content: Any) -> str:
         .render(
             style=assets.joinpath("report.css").read_text(encoding="utf-8"),
             script=assets.joinpath("report.js").read_text(encoding="utf-8"),
-            **{"terms": glossary(), **content},
+            **{"terms": TERMS, **content},
         )
     )
-
-
-def glossary() -> dict[str, str]:
-    """Every term that a page may use, with its explanation."""
-    return {**MORE_TERMS, **TERMS}
 
 
 @cache
@@ -141,17 +131,17 @@ def drawn(chart: Chart) -> Any:
 
 def explained(text: str) -> Any:
     """Link the first mention of each term to its line in the glossary."""
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
+    from markupsafe import escape as escape_once
 
-    safe = str(escape(text))
+    safe = str(escape_once(text))
     # longest first, so that "strongest attack" is not taken for "attack"; placeholders prevent
     # links within links
     spots: list[str] = []
-    terms = glossary()
-    for term in sorted(terms, key=len, reverse=True):
+    for term in sorted(TERMS, key=len, reverse=True):
         found = re.search(rf"\b{re.escape(term)}(?:e?s)?\b", safe, flags=re.IGNORECASE)
         if found and term not in PLAIN:
-            link = f'<a class="term" href="#{anchor(term)}" title="{escape(terms[term])}">{found[0]}</a>'
+            link = f'<a class="term" href="#{anchor(term)}" title="{escape_once(TERMS[term])}">{found[0]}</a>'
             spots.append(link)
             safe = f"{safe[: found.start()]}\x00{len(spots) - 1}\x00{safe[found.end() :]}"
     return Markup(re.sub(r"\x00(\d+)\x00", lambda m: spots[int(m[1])], safe))
@@ -164,6 +154,64 @@ def anchor(term: str) -> str:
     'term-hit-rate'
     """
     return "term-" + "-".join(term.lower().split())
+
+
+STYLE = "max-width: {}rem; background: #ffffff; color: #1b1f24; padding: 0.5rem 1rem"
+
+
+def fragment(*parts: str, width: int = 44) -> str:
+    """HTML without script or style sheet, on white, for Jupyter and marimo."""
+    return f'<div style="{STYLE.format(width)}">{"".join(parts)}</div>'
+
+
+def paragraphs(sentences: Iterable[str]) -> str:
+    """Sentences as HTML."""
+    return "".join(f"<p>{escape(s)}</p>" for s in sentences)
+
+
+def chart_fragment(sentences: Iterable[str], chart: Chart) -> str:
+    """Sentences, a chart, and its table to unfold."""
+    title = f"<summary>{escape(chart.table.title)}</summary>"
+    behind = f"<details>{title}{chart.table.to_html()}</details>"
+    return fragment(paragraphs(sentences), for_page(chart.svg(), chart.summary), behind)
+
+
+def _titled(chart: Chart) -> str:
+    drawn = for_page(chart.svg(), chart.summary)
+    return f"<p><b>{escape(chart.title)}</b></p>{drawn}<p>{escape(chart.summary)}</p>"
+
+
+def findings_html(findings: Findings) -> str:
+    """Findings in a notebook cell: the three sentences, the risk chart and its numbers."""
+    from standout.report.charts import risk
+
+    seen = view(findings)
+    return chart_fragment(write_statements(seen), risk(seen))
+
+
+def description_html(found: Description) -> str:
+    """A description of data in a notebook cell: the overview in words, then the two charts."""
+    from standout.report.breakdowns import information, sparsity
+    from standout.report.why import overview_points
+
+    plain = found.to_dict()
+    o = plain["overview"]
+    size = f"{o['n_records']:,} records × {o['n_items']:,} items, {o['n_entries']:,} entries"
+    rows = "".join(
+        f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in overview_points(o)
+    )
+    charts = (information(plain), sparsity(plain))
+    return fragment(
+        f"<p><b>{size}</b></p><table>{rows}</table>", *(_titled(c) for c in charts if c)
+    )
+
+
+def explanation_html(explanation: Mapping[str, Any]) -> str:
+    """One query explained in a notebook cell: what happened in words, the charts and the table of facts."""
+    from standout.report.explanation import explanation_charts, fact_table, sentences
+
+    charts = map(_titled, explanation_charts(explanation))
+    return fragment(paragraphs(sentences(explanation)), *charts, fact_table(explanation).to_html())
 
 
 def export(charts: Iterable[Chart], folder: str | Path, forms: Iterable[str]) -> list[Path]:
@@ -183,9 +231,7 @@ def export(charts: Iterable[Chart], folder: str | Path, forms: Iterable[str]) ->
             elif form == "parquet":
                 chart.table.to_frame().to_parquet(target, index=False)
             elif form == "json":
-                from standout.report.drawing import spec_json
-
-                write_whole(target, spec_json(chart))
+                write_whole(target, json.dumps(chart.spec(), ensure_ascii=False, indent=1))
             else:
                 target.write_bytes(chart.to_bytes(form))
             written.append(target)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from standout.audit.findings import Findings
 from standout.errors import InputError, ParameterError
-from standout.report.linkability import PRIOR
+from standout.report.page import page
+from standout.report.sentences import PRIOR
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SECONDS = 120
@@ -67,8 +68,6 @@ def render_pdf(
     ParameterError
         If no browser is installed; the message says what to install.
     """
-    from standout.report.page import page
-
     check_browser()
     target = Path(path)
     try:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from standout.audit.findings import Findings
-from standout.report import aware, breakdowns, charts
-from standout.report.described import described
+from standout.experiment.attackers import FITTED
+from standout.report import charts
+from standout.report.breakdowns import breakdown, channels
 from standout.report.evidence import data_read, evidence, limits
-from standout.report.risk_chart import risk
-from standout.report.section import Section, generic, heading
-from standout.report.sentences import answer
-from standout.report.tables import Column, ReportTable
-from standout.report.theorem import theorem
+from standout.report.sentences import judge_level
+from standout.report.tables import (
+    Section,
+    generic,
+    heading,
+    make_table,
+    named_rate,
+)
 from standout.report.view import Case, View, view, why_falling
-from standout.report.words import percent, several
+from standout.report.why import described, theorem
+from standout.report.words import percent, rate_words, several
 
 WHY = {
     "describe": "The data at a glance",
@@ -30,12 +35,12 @@ WHY = {
 def sections(findings: Findings) -> list[Section]:
     """Everything after the answer."""
     seen = view(findings)
-    about = answer(seen).case
+    about = judge_level(seen)[1]
     made = [
         data_read(seen),
         _risk(seen),
         _attackers(seen, about),
-        aware.section(seen),
+        _awareness(seen),
         _absent(seen, about),
         _bits(seen),
         _who(seen, about),
@@ -70,7 +75,7 @@ def _risk(seen: View) -> Section:
             f"{percent(fewest.eligible_share)} of all people. The table also gives the share of all people, "
             f"where the others count as not found. {why_falling(seen)}".strip()
         )
-    return Section("risk", "How few facts find a person", tuple(text), (risk(seen),))
+    return Section("risk", "How few facts find a person", text, [charts.risk(seen)])
 
 
 def _attackers(seen: View, about: Case) -> Section:
@@ -89,84 +94,87 @@ def _attackers(seen: View, about: Case) -> Section:
         {
             "words": c.words,
             "attack": c.attack,
-            "rate": c.hit["rate"],
-            "low": c.hit["low"],
-            "high": c.hit["high"],
+            **{key: c.hit[key] for key in ("rate", "low", "high")},
             **{f"vs_{k}": v for k, v in (c.strongest or {}).get("versus", {}).items()},
         }
         for c in seen.cases
     ]
-    table = ReportTable(
-        "strongest",
-        "The strongest attack and its lead over Scoreboard-RH",
-        (
-            Column("words", "known of the person", "text", "kind of knowledge"),
-            Column("attack", "strongest attack", "text", "strongest attack"),
-            Column("rate", "hit rate", "share", "hit rate"),
-            Column("", "95% interval", "interval", "interval"),
-            Column("vs_difference", "lead", "points"),
-            Column("vs_low", "lead, low", "points"),
-            Column("vs_high", "lead, high", "points"),
-            Column("vs_p_value", "p", "p", "McNemar test"),
-        ),
-        tuple(rows),
-    )
-    shown = (charts.attackers(seen, about),) if len(seen.attacks) > 1 else ()
-    return Section("attackers", "The strongest attacker", tuple(text), shown, (table,))
+    table = make_table("strongest", rows)
+    shown = [charts.attackers(seen, about)] if len(seen.attacks) > 1 else []
+    return Section("attackers", "The strongest attacker", text, shown, [table])
+
+
+AWARENESS_KINDS = {"naive": "naive", "unaware": "best unaware", "adaptive": "adaptive"}
+AWARENESS = (
+    "The release was made by a defense. The naive attacker treats it as unchanged data. The best unaware attacker is the "
+    "strongest of the naive one, of one who leaves out the values or times that the defense changed (and finds items with "
+    "secret names by their popularity), and of one who estimates the errors from the data. "
+    "The adaptive attacker knows the published parameters of the defense."
+)
+STANDS_IN = (
+    "Where the published parameters of the defense cannot be stated for what is known, nobody can use them: the numbers in "
+    "the column of the adaptive attacker are those of the attacker who estimates the errors from the data."
+)
+
+
+def awareness_cells(seen: View) -> list[list[str]]:
+    """A table as text: each rate with its 95 % interval, the heading first; empty if no defense made the release."""
+    rows = [
+        [case.words, *(rate_words(found[kind]["hit"]) for kind in AWARENESS_KINDS)]
+        for case in seen.cases
+        if (found := case.entry.get("awareness"))
+    ]
+    return [["known of the person", *AWARENESS_KINDS.values()], *rows] if rows else []
+
+
+def _awareness(seen: View) -> Section | None:
+    """What it is worth to an attacker to know the defense; None if no defense made the release."""
+    rows, text = [], [AWARENESS]
+    for case in seen.cases:
+        if found := case.entry.get("awareness"):
+            if found["adaptive"]["attack"].endswith(f"({FITTED})"):
+                text = [AWARENESS, STANDS_IN]
+            row = {"words": case.words, "by": found["unaware"]["attack"]}
+            for kind in AWARENESS_KINDS:
+                row |= named_rate(kind, found[kind]["hit"])
+            rows.append(row)
+    if not rows:
+        return None
+    table = make_table("awareness", rows)
+    return Section("awareness", "If the attacker knows the defense", text, tables=[table])
 
 
 def _absent(seen: View, about: Case) -> Section:
-    chart = charts.absent(seen, about)
-    rows = []
-    for c in seen.cases:
-        tuned = c.result["calibrated"]
-        if tuned is not None:
-            rows.append(
-                {
-                    "words": c.words,
-                    "attack": c.attack,
-                    "right": tuned["matched_right"]["rate"],
-                    "false": tuned["false_match"]["rate"],
-                    "low": tuned["false_match"]["low"],
-                    "high": tuned["false_match"]["high"],
-                    **{f"prior{p['prior']:g}": p["precision"] for p in tuned["precision"]},
-                }
-            )
-    if not rows:
+    title = "If the person is not in the data"
+    calibrated = [(c, c.calibrated) for c in seen.cases if c.calibrated is not None]
+    if not calibrated:
         none = "There were too few targets to set a threshold on one half and test it on the other."
-        return Section(
-            "absent",
-            "If the person is not in the data",
-            (f"{none} False matches were not measured.",),
-        )
-    priors = [k for k in rows[0] if k.startswith("prior")]
-    table = ReportTable(
-        "precision",
-        "Names given at the calibrated threshold, and how many of them are correct",
-        (
-            Column("words", "known of the person", "text", "kind of knowledge"),
-            Column("attack", "attack", "text", "attack"),
-            Column("right", "named correctly", "share", "named correctly"),
-            Column("false", "false match", "share", "false match"),
-            Column("", "95% interval", "interval", "interval"),
-            *(
-                Column(
-                    k, f"precision if {percent(float(k[5:]))} are in the data", "share", "precision"
-                )
-                for k in priors
-            ),
-        ),
-        tuple(rows),
-    )
+        return Section("absent", title, [f"{none} False matches were not measured."])
+    rows = [
+        {
+            "words": c.words,
+            "attack": c.attack,
+            "right": tuned["matched_right"]["rate"],
+            "false": tuned["false_match"]["rate"],
+            "low": tuned["false_match"]["low"],
+            "high": tuned["false_match"]["high"],
+            **{f"prior{p['prior']:g}": p["precision"] for p in tuned["precision"]},
+        }
+        for c, tuned in calibrated
+    ]
+    priors = [
+        (f"prior{p:g}", f"precision if {percent(p)} are in the data", "share", "precision")
+        for p in (one["prior"] for one in calibrated[0][1]["precision"])
+    ]
+    table = make_table("precision", rows, *priors)
     text = (
         "An attacker does not know whether the person is in the data at all. Every target was therefore attacked twice: with its "
         "record in the data, and with the record removed. The attacker names somebody only if the best record is far enough "
         "ahead. This threshold is set on one half of the targets, where missed and false matches are equally frequent, "
         "and measured on the other half."
     )
-    return Section(
-        "absent", "If the person is not in the data", (text,), (chart,) if chart else (), (table,)
-    )
+    chart = charts.absent(seen, about)
+    return Section("absent", title, [text], [chart] if chart else [], [table])
 
 
 def _bits(seen: View) -> Section | None:
@@ -179,12 +187,11 @@ def _bits(seen: View) -> Section | None:
         f"likely: {prior:.1f} bits. Each known fact lowers the number. At 0 bits the attacker is certain; each remaining "
         "bit doubles the number of records that still look alike."
     )
-    return Section("bits", "Remaining uncertainty", (text,), (chart,))
+    return Section("bits", "Remaining uncertainty", [text], [chart])
 
 
-def _who(seen: View, about: Case) -> Section | None:
-    chart = breakdowns.lengths(seen, about)
-    ks = [r["k"] for r in about.result["k_identified"]]
+def _who(seen: View, about: Case) -> Section:
+    chart = breakdown("lengths", seen, about)
     rows = [
         {
             "words": c.words,
@@ -193,48 +200,33 @@ def _who(seen: View, about: Case) -> Section | None:
         }
         for c in seen.cases
     ]
-    table = ReportTable(
-        "candidates",
-        "People among the best-fitting records",
-        (
-            Column("words", "known of the person", "text", "kind of knowledge"),
-            Column("attack", "attack", "text", "attack"),
-            *(
-                Column(
-                    f"k{k}",
-                    "alone first" if k == 1 else f"among the first {k}",
-                    "share",
-                    "k-identified",
-                )
-                for k in ks
-            ),
-        ),
-        tuple(rows),
-    )
+    lists = [
+        (f"k{k}", "alone first" if k == 1 else f"among the first {k}", "share", "k-identified")
+        for k in (r["k"] for r in about.result["k_identified"])
+    ]
+    table = make_table("candidates", rows, *lists)
     text = (
         "An average hides differences between people. Here records are grouped by how many items they hold, in groups of about "
         "equal size. Being among the first few candidates is a risk too: a short list can be checked by hand."
     )
-    return Section("who", "Who is at risk", (text,), (chart,) if chart else (), (table,))
+    return Section("who", "Who is at risk", [text], [chart] if chart else [], [table])
 
 
 def _carries(seen: View, about: Case) -> Section | None:
     texts, drawn = [], []
-    if by_channel := breakdowns.channels(seen):
+    if by_channel := channels(seen):
         drawn.append(by_channel)
         texts.append(
             "The same targets with values and days known exactly, roughly or not at all. The difference between two cells is "
             "what that column gives away. Rounding or dropping the column before the release takes it back."
         )
-    if by_rarity := breakdowns.rarity(seen, about):
+    if by_rarity := breakdown("rarity", seen, about):
         drawn.append(by_rarity)
         texts.append(
             "Targets are grouped by how many records hold the rarest item known of them. Where the groups differ, rare items "
             "carry the risk, and leaving them out would help. Where they do not differ, it would not."
         )
-    return (
-        Section("channels", "What carries the risk", tuple(texts), tuple(drawn)) if drawn else None
-    )
+    return Section("channels", "What carries the risk", texts, drawn) if drawn else None
 
 
 def _why(seen: View) -> Section | None:
@@ -247,7 +239,7 @@ def _why(seen: View) -> Section | None:
                 parts.append(explained)
         elif content is not None:
             parts.append(generic(name, title, content))
-    return Section("why", "Why", parts=tuple(parts)) if parts else None
+    return Section("why", "Why", parts=parts) if parts else None
 
 
 def _others(seen: View) -> list[Section]:

@@ -7,14 +7,12 @@ guess finds is said apart.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from standout.adversary.choices import choice_words
 from standout.audit.findings import Findings
-from standout.formulas.rates import at_least, at_most
-from standout.report.linkability import PRIOR, linkability
+from standout.errors import ParameterError
+from standout.formulas.rates import at_least, at_most, precision
 from standout.report.view import (
     Case,
     Plain,
@@ -47,35 +45,23 @@ FEW = 10
 """Number of candidates below which a group may reveal something about its members."""
 
 
-class Level(StrEnum):
-    """The four possible conclusions from the numbers."""
+PRIOR = 0.1
+"""Assumed share of people in the data among those an attacker looks up; it can be changed where it is printed."""
 
-    MOST = "most"
-    SOME = "some"
-    NONE = "none"
-    OPEN = "open"
+Level = Literal["most", "some", "none", "open"]
+"""The four possible conclusions from the numbers."""
 
 
-@dataclass(frozen=True)
-class AnswerText:
-    """Three sentences and the case that they are about."""
-
-    level: Level
-    case: Case
-    sentences: tuple[str, str, str]
-
-
-def said(findings: Findings) -> tuple[str, str, str]:
+def statements_of(findings: Findings) -> tuple[str, str, str]:
     """The three sentences about findings."""
-    return answer(view(findings)).sentences
+    return write_statements(view(findings))
 
 
-def answer(seen: View, prior: float = PRIOR) -> AnswerText:
+def write_statements(seen: View, prior: float = PRIOR) -> tuple[str, str, str]:
     """Write the three statements; `prior` is the assumed share of people in the data among those an attacker looks up."""
     level, case = judge_level(seen)
-    found = _singling_out(level, case, seen) + ("" if level is Level.NONE else unmeasured(seen))
-    sentences = _named(seen) + found, linkability(case, prior), _inference(level, case, seen)
-    return AnswerText(level, case, sentences)
+    found = _singling_out(level, case, seen) + ("" if level == "none" else unmeasured(seen))
+    return _named(seen) + found, linkability(case, prior), _inference(level, case, seen)
 
 
 def _named(seen: View) -> str:
@@ -91,27 +77,28 @@ def _named(seen: View) -> str:
 def judge_level(seen: View) -> tuple[Level, Case]:
     """Choose the conclusion and the case it is about.
 
-    MOST: the least knowledge that singles most people out, or else by which the best guess finds
-    most people. SOME: the highest rate, where one of the three beats guessing by more than chance
-    allows (Bonferroni over the kinds of knowledge). NONE: no rate of any kind of knowledge beats
-    guessing, and the bound for the strongest knowledge tried is small. OPEN: that bound is too wide
+    "most": the least knowledge that singles most people out, or else by which the best guess finds
+    most people. "some": the highest rate, where one of the three beats guessing by more than chance
+    allows (Bonferroni over the kinds of knowledge). "none": no rate of any kind of knowledge beats
+    guessing, and the bound for the strongest knowledge tried is small. "open": that bound is too wide
     to mean anything, or labels name other people in the release.
     """
     cases = sorted(seen.cases, key=weaker_first)
-    for rate_of in (_certain, _found):
-        for case in cases:
-            if rate_of(case)["low"] > MOST:
-                return Level.MOST, case
-    for rate_of in (_certain, _found):
-        beating = [c for c in cases if _beats(rate_of(c), c.guess, len(cases))]
+    kinds_of_rate = [(c, _certain(c)) for c in cases], [(c, c.hit) for c in cases]
+    for rates in kinds_of_rate:
+        for case, rate in rates:
+            if rate["low"] > MOST:
+                return "most", case
+    for rates in kinds_of_rate:
+        beating = [(c, rate) for c, rate in rates if _beats(rate, c.guess, len(cases))]
         if beating:
-            return Level.SOME, max(beating, key=lambda c: float(rate_of(c)["rate"]))
+            return "some", max(beating, key=lambda pair: float(pair[1]["rate"]))[0]
     # the largest of several one-sided bounds is a bound for the largest rate: no correction is
     # needed
     worst = max(strongest_knowledge(cases), key=bound)
     # with a handful of records ten times the guess is everybody
     limit = max(RESOLVED, min(10 * worst.guess, MOST))
-    return (Level.NONE if bound(worst) <= limit and not seen.other_labels else Level.OPEN), worst
+    return ("none" if bound(worst) <= limit and not seen.other_labels else "open"), worst
 
 
 NOTHING = {"count": 0, "n": 1, "rate": 0.0, "low": 0.0, "high": 1.0}
@@ -121,10 +108,6 @@ NOTHING = {"count": 0, "n": 1, "rate": 0.0, "low": 0.0, "high": 1.0}
 def _certain(case: Case) -> Plain:
     """Rate of people singled out."""
     return (case.measure(case.certain) if case.certain else None) or NOTHING
-
-
-def _found(case: Case) -> Plain:
-    return case.hit
 
 
 def _beats(rate: Plain, guess: float, n_kinds: int) -> bool:
@@ -155,10 +138,15 @@ def _holders(case: Case) -> str:
     return f"people with at least {several(case.needed, 'item')}"
 
 
-def _share(case: Case, name: str) -> str:
-    """Rate among people with enough items, and among all people if it differs."""
+def _both(case: Case, name: str) -> tuple[Plain, Plain]:
     rate, of_all = case.measure(name), case.measure(name, "_all")
     assert rate is not None and of_all is not None
+    return rate, of_all
+
+
+def _share(case: Case, name: str) -> str:
+    """Rate among people with enough items, and among all people if it differs."""
+    rate, of_all = _both(case, name)
     if case.eligible_share == 1:
         return f"{percent(rate['rate'])} of all people"
     return f"{percent(rate['rate'])} of {_holders(case)}, which is {percent(of_all['rate'])} of all people"
@@ -166,8 +154,7 @@ def _share(case: Case, name: str) -> str:
 
 def _numbers(case: Case, name: str) -> str:
     """Intervals, counts and the guess behind a rate."""
-    rate, of_all = case.measure(name), case.measure(name, "_all")
-    assert rate is not None and of_all is not None
+    rate, of_all = _both(case, name)
     both = f"95% interval {between(rate)}"
     if case.eligible_share < 1:
         both = f"95% intervals {between(rate)} and {between(of_all)}"
@@ -186,12 +173,12 @@ HOW = {
 
 
 def _singling_out(level: Level, case: Case, seen: View) -> str:
-    if level in (Level.MOST, Level.SOME):
-        most = ", the most of all knowledge tried" if level is Level.SOME else ""
+    if level in ("most", "some"):
+        most = ", the most of all knowledge tried" if level == "some" else ""
         by_guess = not _beats(_certain(case), case.guess, len(seen.cases))
         lead, guessing = ("", most) if by_guess else (most, "")
         return f"{_lead(case, lead)}{_guessing(case, seen, guessing)}{_most_of_all(case, seen)}"
-    if level is Level.NONE:
+    if level == "none":
         limit = bound(case)
         all_people = f" ({percent(limit * case.eligible_share, 1)} of all people)"
         whom = "all people" if case.eligible_share == 1 else f"{_holders(case)}{all_people}"
@@ -303,7 +290,7 @@ def _most_of_all(case: Case, seen: View) -> str:
 
 
 def _inference(level: Level, case: Case, seen: View) -> str:
-    if level in (Level.MOST, Level.SOME):
+    if level in ("most", "some"):
         rest = "Finding a record also reveals the rest of it"
         more = case.entry["more_items"]
         if more is None:
@@ -313,9 +300,9 @@ def _inference(level: Level, case: Case, seen: View) -> str:
             f"{rest}: for {_holders(case)}, on average {short} more item{'' if short == '1' else 's'} than the "
             f"{case.knows} known{_dates(seen)}."
         )
-    if level is Level.OPEN and seen.other_labels:
+    if level == "open" and seen.other_labels:
         return "Nothing follows for inference either way: give source and release the same labels before deciding."
-    if level is Level.OPEN:
+    if level == "open":
         need = math.ceil(math.log(0.05) / math.log(1 - RESOLVED))
         short = (
             ""
@@ -345,3 +332,85 @@ def _narrowing(case: Case, n_records: int) -> str:
         else "few enough to infer what they have in common"
     )
     return f"What is known narrows {several(n_records, 'record')} down to about {number(round(left))}, {follows}; {limits}"
+
+
+def linkability(case: Case, prior: float = PRIOR) -> str:
+    """The statement, from the attack's own rule for naming a record."""
+    if not 0 < prior < 1:
+        raise ParameterError(f"prior={prior}: use a share between 0 and 1")
+    one = linker(case)
+    right, wrong, false = (one[name] for name in ("matched_right", "matched_wrong", "false_match"))
+    if case.entry.get("n_not_released"):
+        return (
+            f"No second source was linked. {case.entry['n_not_released']:,} of {case.entry['n_targets']:,} people tested have no "
+            f"record in the release. {_rule(one)} names the right record for {percent(right['rate'])} and a wrong one for "
+            f"{percent(wrong['rate'])} of all people tested."
+        )
+    start = f"No second source was linked. {_rule(one)}"
+    missed = (
+        f"a wrong one for {percent(wrong['rate'])}, and for people who are not in the data a false one for "
+        f"{percent(false['rate'])}"
+    )
+    if not right["count"]:
+        return (
+            f"{start} names the right record for none of {right['n']:,} people in the data "
+            f"(at most {percent(at_most(0, right['n']), 1)}, 95% confidence), {missed}."
+        )
+    if wrong["count"] or false["count"]:
+        worth = percent(precision(right["rate"], false["rate"], prior, wrong["rate"]))
+    else:
+        most = at_most(0, false["n"]), at_most(0, wrong["n"])
+        worth = f"at least {percent(precision(right['rate'], most[0], prior, most[1]), -1)}"
+    whom = f"{right['n']:,} people in the data"
+    if case.eligible_share < 1:
+        whom += f" with enough items ({percent(right['rate'] * case.eligible_share)} of all people)"
+    part = "one in ten" if prior == PRIOR else percent(prior)
+    return (
+        f"{start} names the right record for {percent(right['rate'])} of {whom}, {missed}. If {part} of those looked up "
+        f"{'is' if prior == PRIOR else 'are'} in the data, which is an assumption, {worth} of the names given are right."
+    )
+
+
+def linker(case: Case) -> Plain:
+    """Numbers of the attack whose rule is used: the one that is sure most often, else the likelihood, else the strongest."""
+    labels = {one["attack"]["label"]: one for one in case.results}
+    sure = labels.get(str(case.entry.get("sure_attack")))
+    model = [one for one in case.results if one["attack"]["name"] == "likelihood"]
+    return sure or (model[0] if model else case.result)
+
+
+def _rule(one: Plain) -> str:
+    """The attack and the rule by which it names a record."""
+    cut = one["attack"]["options"].get("cut")
+    if one["attack"]["name"] != "likelihood" or cut is None:
+        return f"By its own rule, {one['attack']['label']}"
+    return (
+        f"Naming a record if its probability is at least {percent(cut)}, {one['attack']['label']}"
+    )
+
+
+def next_steps(seen: View) -> list[str]:
+    """At most two lines, each with a command or an action. FILE is the data that was audited."""
+    level, _ = judge_level(seen)
+    if level == "open":
+        if seen.other_labels:
+            return ["Give source and release the same labels, then audit again."]
+        return [
+            "`standout audit FILE --targets all` narrows the intervals; nothing is shown to be safe yet."
+        ]
+    steps = []
+    if seen.identifiers:
+        steps.append("Remove what names people directly, then audit again.")
+    if level == "none":
+        more = (
+            "`standout audit FILE --sweep full` tries more kinds of knowledge"
+            if seen.provenance.get("sweep") != "full"
+            else "`standout link FILE OTHER` tries a real second file"
+        )
+        return [*steps, f"{more}; `standout check` tests the data against a policy."]
+    defended = "stronger protections" if seen.provenance.get("defense") else "protections"
+    return [
+        *steps,
+        f"`standout frontier FILE --out frontier` compares {defended}; `standout explain FILE --record LABEL` shows why one "
+        "record is found.",
+    ]

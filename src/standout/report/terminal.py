@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from standout.audit.findings import Findings
-from standout.report import aware
 from standout.report.knowledge_words import amount_words, kind_words
-from standout.report.linkability import PRIOR
-from standout.report.next_steps import next_steps
-from standout.report.sentences import answer
+from standout.report.sections import AWARENESS, awareness_cells
+from standout.report.sentences import PRIOR, next_steps, write_statements
 from standout.report.view import (
     Case,
-    Plain,
     View,
     view,
     weaker_first,
     why_falling,
 )
-from standout.report.words import percent, sparkline
+from standout.report.words import percent, several, sparkline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,19 +30,23 @@ def show(findings: Findings, console: Console | None = None, prior: float = PRIO
 
     out = console or RichConsole()
     seen = view(findings)
-    for sentence in answer(seen, prior).sentences:
-        out.print(Text(sentence), soft_wrap=not out.is_terminal)
+
+    def say(words: str, style: str = "") -> None:
+        out.print(Text(words, style=style), soft_wrap=not out.is_terminal)
+
+    for sentence in write_statements(seen, prior):
+        say(sentence)
     out.print()
-    out.print(_risk_table(seen))
-    out.print(Text(_footnote(seen), style="dim"), soft_wrap=not out.is_terminal)
-    if rows := aware.cells(seen):
+    out.print(_plain_table(_risk_rows(seen)))
+    say(_footnote(seen), "dim")
+    if known := awareness_cells(seen):
         out.print()
-        out.print(_plain_table(aware.HEAD, rows))
-        out.print(Text(aware.TEXT, style="dim"), soft_wrap=not out.is_terminal)
+        out.print(_plain_table(known))
+        say(AWARENESS, "dim")
     for warning in seen.warnings:
-        out.print(Text(f"Note: {warning}", style="yellow"), soft_wrap=not out.is_terminal)
+        say(f"Note: {warning}", "yellow")
     for step in next_steps(seen):
-        out.print(Text(f"Next: {step}"), soft_wrap=not out.is_terminal)
+        say(f"Next: {step}")
 
 
 def text(findings: Findings, form: str, prior: float = PRIOR) -> str:
@@ -75,72 +76,64 @@ def to_csv(findings: Findings) -> str:
 def to_markdown(findings: Findings, prior: float = PRIOR) -> str:
     """The three sentences and the table."""
     seen = view(findings)
-    rule = ["---" if k in LEFT or title == "strongest" else "---:" for k, title in enumerate(HEAD)]
-    rows = _without_of_all(seen, [HEAD, rule, *_rows(seen, repeat=True)])
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    notes = [
-        *(f"Note: {w}" for w in seen.warnings),
-        *(f"Next: {step}" for step in next_steps(seen)),
+    parts = [
+        *write_statements(seen, prior),
+        _markdown(_risk_rows(seen, repeat=True)),
+        _footnote(seen),
     ]
-    known = aware.cells(seen)
-    table = [
-        "| " + " | ".join(row) + " |"
-        for row in [aware.HEAD, ["---", "---:", "---:", "---:"], *known]
-    ]
-    both = ["\n".join(table), aware.TEXT] if known else []
-    return (
-        "\n\n".join(
-            [*answer(seen, prior).sentences, "\n".join(lines), _footnote(seen), *both, *notes]
-        )
-        + "\n"
-    )
+    if known := awareness_cells(seen):
+        parts += [_markdown(known), AWARENESS]
+    parts += [f"Note: {w}" for w in seen.warnings]
+    parts += [f"Next: {step}" for step in next_steps(seen)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(rows: list[list[str]]) -> str:
+    """Lines of a Markdown table; the first row is the heading."""
+    rule = ["---" if title in LEFT else "---:" for title in rows[0]]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], rule, *rows[1:]])
 
 
 HEAD = ["known of the person", "items", "unique", "sure", "found", "of all", "strongest", "false"]
 OF_ALL = HEAD.index("of all")
 """Column that is left out if everybody holds enough items."""
-LEFT = (0, 1)
-"""Columns that are left-aligned, beside the strongest attack."""
-
-
-def _risk_table(seen: View) -> Any:
-    head, *rows = _without_of_all(seen, [HEAD, *_rows(seen)])
-    attack = head.index("strongest")
-    return _plain_table(head, rows, (*LEFT, attack), (0, attack))
+WRAPS = ("known of the person", "strongest")
+"""Columns that may wrap; a cut number misleads."""
+LEFT = (*WRAPS, "items")
+"""Columns that are left-aligned."""
 
 
 def _everybody(seen: View) -> bool:
     return all(c.eligible_share == 1 for c in seen.cases)
 
 
-def _without_of_all(seen: View, rows: list[list[str]]) -> list[list[str]]:
+def _risk_rows(seen: View, repeat: bool = False) -> list[list[str]]:
+    """The heading and one row per adversary; without the share of all people if everybody holds enough items."""
+    rows = [HEAD, *_rows(seen, repeat)]
     return [row[:OF_ALL] + row[OF_ALL + 1 :] for row in rows] if _everybody(seen) else rows
 
 
-def _plain_table(
-    head: list[str],
-    rows: list[list[str]],
-    left: tuple[int, ...] = (0,),
-    wraps: tuple[int, ...] = (0,),
-) -> Any:
-    """A table without frame; the columns `left` are left-aligned. Only the columns `wraps` may wrap: a cut number misleads."""
+def _plain_table(rows: list[list[str]]) -> Any:
+    """A table without frame; the first row is the heading."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for k, title in enumerate(head):
-        side: Any = "left" if k in left else "right"
-        widest = None if k in wraps else max(map(len, [title, *(row[k] for row in rows)]))
+    for k, title in enumerate(rows[0]):
         table.add_column(
-            Text(title), justify=side, no_wrap=k not in wraps, overflow="fold", min_width=widest
+            Text(title),
+            justify="left" if title in LEFT else "right",
+            no_wrap=title not in WRAPS,
+            overflow="fold",
+            min_width=None if title in WRAPS else max(len(row[k]) for row in rows),
         )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+    for row in rows[1:]:
+        table.add_row(*map(Text, row))
     return table
 
 
-def _rows(seen: View, repeat: bool = False) -> list[list[str]]:
+def _rows(seen: View, repeat: bool) -> list[list[str]]:
     """One row per adversary, grouped by kind of knowledge, the most exact first.
 
     The kind is in the first row of its group (`repeat`: in each row), a sparkline over the right
@@ -164,27 +157,15 @@ def _rows(seen: View, repeat: bool = False) -> list[list[str]]:
 
 
 def _cells(case: Case) -> list[str]:
-    return [
-        amount_words(case.adversary),
-        *(_rate(case.measure(name)) for name in ("unique", "sure", "found")),
-        percent(case.hit_all["rate"]),
-        case.attack,
-        false_match(case),
-    ]
-
-
-def _rate(rate: Plain | None) -> str:
-    return "–" if rate is None else percent(rate["rate"])
-
-
-def false_match(case: Case) -> str:
-    """False-match rate at the threshold set on the calibration half; – if there is none."""
-    tuned = case.result["calibrated"]
-    return "–" if tuned is None else percent(tuned["false_match"]["rate"])
+    # false matches at the threshold set on the calibration half
+    false = case.calibrated and case.calibrated["false_match"]
+    rates = [*map(case.measure, ("unique", "sure", "found")), case.hit_all, false]
+    shares = ["–" if rate is None else percent(rate["rate"]) for rate in rates]
+    return [amount_words(case.adversary), *shares[:-1], case.attack, shares[-1]]
 
 
 def _footnote(seen: View) -> str:
-    attacks = f"{len(seen.attacks)} attack{'s' if len(seen.attacks) > 1 else ''}"
+    attacks = several(len(seen.attacks), "attack")
     few, many = (end(int(c.hit["n"]) for c in seen.cases) for end in (min, max))
     tested = f"{many:,}" if few == many else f"{few:,} to {many:,}"
     of_all = (

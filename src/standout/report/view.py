@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from standout.audit.findings import Findings
 from standout.data.times import days_within
 from standout.errors import InputError
 from standout.report.knowledge_words import kind_words, phrase, wrong_words
+from standout.report.words import several
 
 Plain = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One adversary: the knowledge, the strongest attack and all others."""
 
     adversary: Plain
     kind: str
-    """Knowledge without its amount, in words: one line of the risk chart."""
+    """Knowledge without its amount, in words; with the number of wrong facts if two kinds differ only in it."""
+    line: str
+    """The same without the wrong facts where the amounts tell the cases apart: one line of the risk chart."""
+    amount: str
+    """Position on the axis, known items and how many of them are wrong: "4, 1 wrong"."""
+    panel: str
+    """The same as a heading: "4 items, 1 wrong"."""
+    order: tuple[float, ...]
+    """Sort key of the amount."""
+    group: str
+    """Points of a chart that a line connects: all facts correct (""), or some of them wrong."""
     hit: Plain
     """Hit rate of the strongest attack among people with enough items, on targets not used to choose it."""
     result: Plain
@@ -50,6 +62,23 @@ class Case:
         """The larger of `unique` and `sure`, the two that single a person out; "" if neither was measured."""
         known = [name for name in ("unique", "sure") if self.measure(name) is not None]
         return max(known, key=lambda name: float((self.measure(name) or {})["rate"]), default="")
+
+    @property
+    def calibrated(self) -> Plain | None:
+        """Numbers of the strongest attack at the threshold set on one half; None if there were too few targets."""
+        numbers: Plain | None = self.result["calibrated"]
+        return numbers
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The knowledge, for a row of a chart's table."""
+        return {
+            "kind": self.line,
+            "amount": self.amount,
+            "panel": self.panel,
+            "knows": self.knows,
+            "wrong": self.adversary["wrong"],
+        }
 
     @property
     def measured(self) -> list[Plain]:
@@ -127,31 +156,34 @@ class View:
         """Columns and labels of the attacked data that seem to name people, each with what it looks like."""
         return [f"{x['where']} ({x['kind']})" for x in self.data.get("identifiers") or ()]
 
-    @property
-    def kinds(self) -> list[str]:
-        """Kinds of knowledge, the most exact first."""
-        return list(
-            dict.fromkeys(
-                c.kind
-                for c in sorted(self.cases, key=lambda c: _exactness(c.adversary), reverse=True)
-            )
-        )
+    @cached_property
+    def charted(self) -> list[Case]:
+        """All cases in the order of charts: the most exact kind of knowledge first, each by its amount."""
+        exact = sorted(self.cases, key=lambda c: _exactness(c.adversary), reverse=True)
+        kinds = list(dict.fromkeys(c.kind for c in exact))
+        by_kind = sorted(self.cases, key=lambda c: kinds.index(c.kind))
+        lines = list(dict.fromkeys(c.line for c in by_kind))
+        return sorted(by_kind, key=lambda c: (lines.index(c.line), c.order))
+
+    def like(self, about: Case) -> list[Case]:
+        """Cases of the same kind, by amount; if some have errors and some do not, only those like `about`."""
+        return [c for c in self.charted if (c.line, c.group) == (about.line, about.group)]
 
 
-def view(findings: Findings | Plain) -> View:
-    """View of findings, or of the plain data of their JSON file."""
-    plain = findings.to_dict() if isinstance(findings, Findings) else findings
+def view(findings: Findings) -> View:
+    """View of findings."""
+    plain = findings.to_dict()
     if not plain.get("results"):
         # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
     data = plain.get("source") or plain["data"]
     # how values and times are written depends on how finely they were read
-    read = {
-        "resolution": (data.get("days") or {}).get("resolution", "day"),
-    }
-    entries = [{**r, "adversary": {**r["adversary"], **read}} for r in plain["results"]]
-    kinds = _kinds([r["adversary"] for r in entries])
-    cases = tuple(_case(entry, kind) for entry, kind in zip(entries, kinds, strict=True))
+    resolution = (data.get("days") or {}).get("resolution", "day")
+    entries = [
+        {**r, "adversary": {**r["adversary"], "resolution": resolution}} for r in plain["results"]
+    ]
+    names = _names([r["adversary"] for r in entries])
+    cases = tuple(_case(entry, name) for entry, name in zip(entries, names, strict=True))
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
     return View(
         plain["data"],
@@ -165,44 +197,61 @@ def view(findings: Findings | Plain) -> View:
     )
 
 
-def _case(entry: Plain, kind: str) -> Case:
-    # charts and tables read one attack at a time: copy what holds for all of them to each
-    shared = {
-        "n_targets": entry["n_targets"],
-        "n_eligible": entry["n_eligible"],
-        "bits": entry["uncertainty"],
-    }
-    results = tuple({**shared, **one} for one in entry["attacks"])
-    best = max(results, key=lambda r: float(r["hit"]["rate"]))
-    winner = entry["strongest"]
-    if winner is not None:
-        named = [r for r in results if r["attack"]["label"] == winner["attack"]]
-        if not named:
-            raise InputError(
-                f"the findings name {winner['attack']!r} as strongest attack, but hold no result of it"
-            )
-        best = named[0]
+def _case(entry: Plain, name: dict[str, Any]) -> Case:
+    winner, results = entry["strongest"], tuple(entry["attacks"])
+    if winner is None:
+        best = max(results, key=lambda r: float(r["hit"]["rate"]))
+    else:
+        best = next(r for r in results if r["attack"]["label"] == winner["attack"])
     return Case(
-        entry["adversary"],
-        kind,
-        winner["hit"] if winner else best["hit"],
-        best,
-        results,
-        winner,
-        entry,
+        **name,
+        adversary=entry["adversary"],
+        hit=(winner or best)["hit"],
+        result=best,
+        results=results,
+        strongest=winner,
+        entry=entry,
     )
 
 
-def _kinds(adversaries: Sequence[Plain]) -> list[str]:
-    """Name the kind of each adversary: channels and choice, and the number of wrong facts if two differ only in it."""
-    plain = [kind_words(a) for a in adversaries]
-    pairs = [(k, a["knows"]) for k, a in zip(plain, adversaries, strict=True)]
-    if len(set(pairs)) == len(pairs):
-        return plain
-    return [
-        k + (wrong_words(a, kind=True) or ", none wrong")
-        for k, a in zip(plain, adversaries, strict=True)
-    ]
+def _names(adversaries: Sequence[Plain]) -> list[dict[str, Any]]:
+    """Kind, line, amount, panel, order and group of each case."""
+
+    def repeated(names: list[str], *extras: list[str]) -> bool:
+        numbers = [a["knows"] for a in adversaries]
+        return len(set(zip(names, numbers, *extras, strict=True))) < len(numbers)
+
+    lines = kinds = [kind_words(a) for a in adversaries]
+    extras = [wrong_words(a) for a in adversaries]
+    longer = [wrong_words(a, kind=True) for a in adversaries]
+    if repeated(kinds):
+        kinds = [k + (wrong or ", none wrong") for k, wrong in zip(kinds, longer, strict=True)]
+    if repeated(lines, extras):
+        extras = longer
+    if repeated(lines, extras):
+        lines = kinds
+    # if a number of items occurs with and without errors, the cases with errors get a separate part
+    # of the axis
+    apart = repeated(lines)
+    names = []
+    for a, kind, line, extra in zip(adversaries, kinds, lines, extras, strict=True):
+        wrong, knows = float(a["wrong"]), int(a["knows"])
+        names.append(
+            {
+                "kind": kind,
+                "line": line,
+                "amount": f"{knows}{extra}",
+                "panel": f"{several(knows, 'item')}{extra}",
+                "order": (float(wrong > 0), knows, wrong) if apart else (knows, wrong),
+                "group": "some wrong" if wrong and apart else "",
+            }
+        )
+    return names
+
+
+def amounts(cases: Sequence[Case]) -> list[str]:
+    """Amounts of knowledge in the order of the axis."""
+    return list(dict.fromkeys(c.amount for c in sorted(cases, key=lambda c: c.order)))
 
 
 def exactness(within: float | str | None) -> float:
@@ -230,63 +279,41 @@ def weaker_first(case: Case) -> tuple[Any, ...]:
     return (case.knows, *_exactness(case.adversary))
 
 
-def at_least_as_strong(one: Case, other: Case) -> bool:
-    """Whether `one` knows at least as much as `other`: facts, values, days, choice."""
-    return (
-        one.adversary["choose"] == other.adversary["choose"]
-        and one.adversary.get("view") == other.adversary.get("view")
-        and one.adversary.get("within") == other.adversary.get("within")
-        and one.knows - _expected_wrong(one) >= other.knows - _expected_wrong(other)
-        and _expected_wrong(one) * other.knows <= _expected_wrong(other) * one.knows
-        and all(
-            a >= b
-            for a, b in zip(
-                _exactness(one.adversary)[:2], _exactness(other.adversary)[:2], strict=True
-            )
-        )
-    )
-
-
-def _expected_wrong(case: Case) -> float:
+def _strength(case: Case) -> tuple[float, ...]:
+    """What is known, each part larger for more: right facts, share of right facts, times, values."""
     wrong = float(case.adversary["wrong"])
-    return wrong * case.knows if wrong < 1 else wrong
+    expected = wrong * case.knows if wrong < 1 else wrong
+    return (case.knows - expected, -expected / max(case.knows, 1), *_exactness(case.adversary)[:2])
+
+
+def _exceeds(one: Case, other: Case) -> bool:
+    """Whether `one` knows as much as `other` in every respect, and more in one."""
+    parts = list(zip(_strength(one), _strength(other), strict=True))
+    alike = all(
+        one.adversary.get(key) == other.adversary.get(key) for key in ("choose", "view", "within")
+    )
+    return alike and all(a >= b for a, b in parts) and any(a > b for a, b in parts)
 
 
 def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
     """Cases that no other case exceeds in what is known."""
-    return [
-        c
-        for c in cases
-        if not any(at_least_as_strong(d, c) and not at_least_as_strong(c, d) for d in cases)
-    ]
-
-
-def falling(seen: View) -> Case | None:
-    """The first case that finds fewer of all people than one with fewer items known in the same way; None if there is none."""
-    for case in sorted(seen.cases, key=weaker_first):
-        fewer = [
-            c
-            for c in seen.cases
-            if c.kind == case.kind and c.knows < case.knows and not c.adversary["wrong"]
-        ]
-        lost = case.eligible_share < 1 and not case.adversary["wrong"]
-        if lost and any(
-            c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"]
-            for c in fewer
-        ):
-            return case
-    return None
+    return [c for c in cases if not any(_exceeds(d, c) for d in cases)]
 
 
 def why_falling(seen: View) -> str:
-    """Why more knowledge finds fewer of all people, where that happens; else nothing."""
-    case = falling(seen)
-    if case is None:
-        return ""
-    return (
-        f"The share of all people falls where more items are known than many people hold: {case.knows} items can be known of "
-        f"{100 * case.eligible_share:.0f}% of people, and the others count as not found."
-    )
+    """Why a case finds fewer of all people than one with fewer items known in the same way; empty if none does."""
+    right = [c for c in seen.cases if not c.adversary["wrong"]]
+    for case in sorted(right, key=weaker_first):
+        fewer = [c for c in right if c.kind == case.kind and c.knows < case.knows]
+        if case.eligible_share < 1 and any(
+            c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"]
+            for c in fewer
+        ):
+            return (
+                f"The share of all people falls where more items are known than many people hold: {case.knows} items can be "
+                f"known of {100 * case.eligible_share:.0f}% of people, and the others count as not found."
+            )
+    return ""
 
 
 def unmeasured(seen: View) -> str:

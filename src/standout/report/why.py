@@ -1,143 +1,180 @@
-"""Charts of what `describe` measured: why people can be found."""
+"""Why people can be found in this data: what `describe` measured, and the theorem that explains the result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from standout.report.drawing import Chart, Spec
-from standout.report.marks import legend, series
-from standout.report.tables import Column, ReportTable
-from standout.report.words import percent
-
-CHANNELS = {"none": "item alone", "value": "with its value", "time": "with its day"}
+from standout.report.breakdowns import SPECIAL, information, sparsity
+from standout.report.tables import (
+    Section,
+    generic,
+    is_table,
+    make_table,
+)
+from standout.report.view import Case, View
+from standout.report.words import between, number, percent, several
 
 Plain = Mapping[str, Any]
 
+TEXT = (
+    "People can be found because records are sparse: each holds few of all items, and few others hold most of these. "
+    "A handful of items then fits one record only. A fact about a rare item carries more bits than one about a popular item."
+)
 
-def sparsity(described: Plain) -> Chart | None:
-    """Share of records whose nearest neighbor is at least this similar, a line per similarity measure."""
-    curves = described.get("sparsity") or ()
+TABLES = ("lengths", "supports", "outside_top", "length_fits", "support_fits")
+"""Tables that are known."""
+
+
+def described(content: Plain, title: str) -> Section:
+    """Charts where there is one, text for the known parts, plain tables for the rest."""
+    drawn = {"information": information(content), "sparsity": sparsity(content)}
+    rest = {k: v for k, v in content.items() if drawn.get(k) is None and k != "theorem"}
+    overview = rest.pop("overview", None)
+    points = overview_points(overview) if isinstance(overview, Mapping) else []
+    tables = [
+        make_table(f"describe-{key}", rest.pop(key)) for key in TABLES if is_table(rest.get(key))
+    ]
+    others = generic("describe", title, rest)
+    return Section(
+        "describe",
+        title,
+        (TEXT, *others.text),
+        [c for c in drawn.values() if c],
+        [*tables, *others.tables],
+        [*points, *others.points],
+        others.parts,
+    )
+
+
+def overview_points(o: Plain) -> list[tuple[str, str]]:
+    """Counts, quartiles, scale and span in words, as far as they are present."""
+
+    def missing(part: Plain) -> str:
+        return f"; {number(part['missing'])} entries have none" if part.get("missing") else ""
+
+    def spread(five: Plain, nouns: str) -> str:
+        low, high, middle = (
+            number(round(five[key])) for key in ("first_quartile", "third_quartile", "median")
+        )
+        return (
+            f"half of {nouns} {low} to {high}; median {middle}, smallest {number(five['least'])}, "
+            f"largest {number(five['most'])}"
+        )
+
+    points: dict[str, str] = {}
+    if "density" in o:
+        points["Filled"] = f"{percent(o['density'])} of all combinations of a record and an item"
+    if five := o.get("items_per_record"):
+        points["Items per record"] = spread(five, "the records hold")
+    if five := o.get("records_per_item"):
+        points["Records per item"] = spread(five, "the items are held by")
+    if "items_held_once" in o:
+        points["Items held by one record only"] = number(o["items_held_once"])
+    if repeated := o.get("repeated_entries"):
+        points["Repeated entries"] = (
+            f"{number(repeated)} beyond the first for the same record and item"
+        )
+    if "prior_bits" in o and "n_records" in o:
+        points["Uncertainty if nothing is known"] = (
+            f"{o['prior_bits']:.1f} bits: {several(o['n_records'], 'equally likely record')}"
+        )
+    if scale := o.get("scale"):
+        points["Values"] = (
+            f"{number(scale['levels'])} different ones from {number(scale['low'])} to "
+            f"{number(scale['high'])}{missing(scale)}"
+        )
+    if span := o.get("span"):
+        points["Days"] = f"{span['first']} to {span['last']}{missing(span)}"
+    return list(points.items())
+
+
+TITLE = "Which theorem explains this"
+
+STATEMENT = (
+    "The theorem is Theorem 2 of Narayanan and Shmatikov (2008), with the overlap of records as measured here: if no other "
+    "record agrees with a person's record on more than a of its L items, then m of these items, drawn at random and known "
+    "exactly, single out the record with probability at least 1 − (N − 1) · C(a, m) / C(L, m), where N is the number of records."
+)
+ASSUMPTIONS = (
+    "Assumptions: the known items are drawn at random from the record and are correct, which holds for the rows of the table by "
+    "construction; a was measured for each record. Knowledge that is rough or partly wrong is outside of the theorem, "
+    "so nothing is predicted for it."
+)
+
+
+def theorem(seen: View) -> Section | None:
+    """Prediction and measurement for every case to which the theorem applies; None if nothing was measured for it."""
+    measured = seen.sections.get("describe")
+    curves = (
+        [c for c in (measured or {}).get("theorem") or () if c.get("found")]
+        if isinstance(measured, Mapping)
+        else []
+    )
+    if not curves:
+        return None
     rows = [
         {
-            "compared": c["similarity"],
-            "epsilon": p["epsilon"],
-            "delta": p["delta"],
-            "low": p["low"],
-            "high": p["high"],
+            "kind": case.line,
+            "knows": case.knows,
+            "at_least": point["at_least"],
+            **{key: case.hit[key] for key in ("rate", "low", "high")},
+            "attack": case.attack,
+            "agreement": curve["agreement"][1],
         }
-        for c in curves
-        for p in c["curve"]
+        for case in seen.charted
+        if (curve := _curve(case, curves))
+        for point in [p for p in curve["found"] if p["knows"] == case.knows][:1]
     ]
     if not rows:
+        none = (
+            "No theorem explains the result: no case of this audit meets the assumptions (items drawn at random and known "
+            "exactly), so nothing is predicted."
+        )
+        return Section("theorem", TITLE, (none, STATEMENT))
+    table = make_table("theorem", rows)
+    return Section("theorem", TITLE, (*_conclusion(rows), STATEMENT, ASSUMPTIONS), tables=(table,))
+
+
+def _curve(case: Case, curves: list[Plain]) -> Plain | None:
+    """The measured overlap that fits a case: all facts correct, drawn uniformly, the same channels, known exactly."""
+    a, channels = case.adversary, ("value_within", "time_within")
+    special = any(a.get(name) is not None for name in SPECIAL)
+    exact = all(a[channel] in (None, 0) for channel in channels)
+    if a["wrong"] or a["choose"] != "uniform" or special or not exact:
         return None
-    names = list(dict.fromkeys(r["compared"] for r in rows))
-    table = ReportTable(
-        "sparsity",
-        "Records with a near neighbor",
-        (
-            Column("compared", "compared by"),
-            Column("epsilon", "similarity", "number"),
-            Column("delta", "records with such a neighbor", "share"),
-            Column("", "95% interval", "interval", "interval"),
-        ),
-        tuple(rows),
-    )
-    x: Spec = {
-        "field": "epsilon",
-        "type": "quantitative",
-        "title": "similarity of the nearest neighbor, at least",
-        "axis": {"grid": False},
-    }
-    y: Spec = {
-        "field": "delta",
-        "type": "quantitative",
-        "title": "records",
-        "axis": {"format": "%", "tickCount": 5},
-        "scale": {"domain": [0, 1]},
-    }
-    summary = "; ".join(
-        f"compared by {c['similarity']}, half of the records have no neighbor more similar than {c['quartiles'][1]:.2f}"
-        for c in curves
-    )
-    return Chart(
-        "sparsity",
-        "How many records have a near neighbor",
-        summary[:1].upper() + summary[1:] + ".",
-        _lines(rows, "compared", names, x, y),
-        table,
-    )
+    alike = (c for c in curves if all((c[x] is None) == (a[x] is None) for x in channels))
+    return next(alike, None)
 
 
-def information(described: Plain) -> Chart | None:
-    """Bits of information in one known entry, by popularity rank of its item."""
-    source = described.get("information") or ()
-    rows = [
-        {"rank": r["rank"], "support": r["support"], "channel": words, "bits": r[key]}
-        for r in source
-        for key, words in CHANNELS.items()
-        if r.get(key) is not None
-    ]
-    if not rows:
-        return None
-    names = [w for w in CHANNELS.values() if any(r["channel"] == w for r in rows)]
-    table = ReportTable(
-        "information",
-        "Bits that one known entry gives away",
-        (
-            Column("rank", "popularity rank", "count"),
-            Column("support", "records that hold it", "count"),
-            Column("channel", "known"),
-            Column("bits", "bits", "number"),
-        ),
-        tuple(rows),
-    )
-    last = max(r["rank"] for r in rows)
-    x: Spec = {
-        "field": "rank",
-        "type": "quantitative",
-        "title": "popularity rank of the item (log scale)",
-        "scale": {"type": "log", "domain": [1, last]},
-        "axis": {"grid": False, "format": ",d", "tickCount": 4},
-    }
-    y: Spec = {"field": "bits", "type": "quantitative", "title": "bits"}
-    ends = [r for r in rows if r["channel"] == names[0] and r["rank"] in (1, last)]
-    total = described.get("overview", {}).get("n_records")
-    share = (
-        f" It is held by {percent(ends[0]['support'] / total)} of records."
-        if ends and total
-        else ""
-    )
-    said = (
-        f"The most popular item alone gives {ends[0]['bits']:.1f} bits, the least popular {ends[-1]['bits']:.1f}.{share}"
-        if ends
-        else ""
-    )
-    return Chart(
-        "information",
-        "What one known entry gives away, by popularity of the item",
-        said,
-        _lines(rows, "channel", names, x, y),
-        table,
-    )
+def _conclusion(rows: list[dict[str, Any]]) -> list[str]:
+    enough = [r for r in rows if r["at_least"] > 0.5]
+    best = max(rows, key=lambda r: r["at_least"])
+    if enough:
+        first = min(enough, key=lambda r: r["knows"])
+        said = [
+            f"The assumptions hold, and the theorem alone shows that {_words(first)} find at least "
+            f"{percent(first['at_least'], -1)} of people who have as many; {percent(first['rate'])} were found "
+            f"(95% interval {between(first)})."
+        ]
+    elif best["at_least"] > 0:
+        said = [
+            f"The assumptions hold, but the theorem predicts little: at least {percent(best['at_least'], -1)} with "
+            f"{_words(best)}. The attacks find more, because the theorem treats every other record like the most similar one."
+        ]
+    else:
+        said = [
+            "The theorem does not explain the result: for the numbers of items tried it predicts 0% or more, because other "
+            "records overlap too much with each record. What was measured is then the only evidence."
+        ]
+    wrong = [r for r in rows if r["high"] < r["at_least"]]
+    if wrong:
+        said.append(
+            f"Warning: {_words(wrong[0])} found fewer people than the theorem proves. This points to an error in the audit; "
+            "do not rely on its rates."
+        )
+    return said
 
 
-def _lines(rows: list[dict[str, Any]], field: str, names: list[str], x: Spec, y: Spec) -> Any:
-    looks = series(names)
-
-    def build(width: int) -> Spec:
-        key = legend(names, width, symbolType="stroke", symbolStrokeWidth=2)
-        return {
-            "width": width,
-            "height": 220,
-            "data": {"values": rows},
-            "mark": {"type": "line", "strokeWidth": 2, "aria": False},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": {"field": field, **looks["color"], "legend": key},
-                "strokeDash": {"field": field, **looks["strokeDash"], "legend": key},
-            },
-        }
-
-    return build
+def _words(row: dict[str, Any]) -> str:
+    return f"{several(row['knows'], 'item')} ({row['kind']})"

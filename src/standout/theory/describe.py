@@ -108,7 +108,7 @@ class Description:
 
     def _repr_html_(self) -> str:
         """For notebooks: the overview in words and the two charts, as in the report."""
-        from standout.report.fragments import description_html
+        from standout.report.page import description_html
 
         return description_html(self)
 
