@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,13 +22,13 @@ from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.workspace import workspace
 from standout.data.tasks import FetchRows, Result, Task
+from standout.data.totals import CountPairs, unordered_fingerprint
 from standout.engines.spark import ClusterShards, SparkEngine
 from standout.engines.spark_shards import (
     ENTRIES,
     RECORDS,
     BuildRecords,
     Coding,
-    CountPairs,
     FinishShards,
     HashRecords,
     PlaceEntries,
@@ -174,19 +173,7 @@ class SparkDataset(Catalog):
         It is the same however the rows lie on the cluster, but not the fingerprint of the same data
         in memory, which goes through all entries in order.
         """
-        made = sha256()
-        for array in (
-            self.item_labels,
-            self.supports,
-            self.levels,
-            # part of the digest since values could have bounds
-            *(np.empty(0), np.empty(0)),
-            self.length_counts,
-            self.totals.content,
-            np.array([self.first_tick, self.tick_span, self.n_records, self.n_entries]),
-        ):
-            made.update(repr((array.dtype.str, array.tolist())).encode())
-        return f"spark:{made.hexdigest()}"
+        return unordered_fingerprint(self, self.totals.content)
 
     @property
     def all_shards(self) -> ClusterShards:
