@@ -18,6 +18,7 @@ from standout.data.mechanism import Origin
 from standout.data.reading.columns import Roles
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.reading.profile import SAMPLE
+from standout.data.reading.rows import Coding
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.workspace import workspace
@@ -28,13 +29,18 @@ from standout.engines.spark_shards import (
     ENTRIES,
     RECORDS,
     BuildRecords,
-    Coding,
     FinishShards,
     HashRecords,
     PlaceEntries,
 )
-from standout.engines.spark_source import NAME, ClusterConnection, roles_of
-from standout.engines.spark_tally import SHARD_ENTRIES, SPARK_KINDS, ClusterTally
+from standout.engines.spark_source import (
+    NAME,
+    SHARD_ENTRIES,
+    SPARK_KINDS,
+    ClusterConnection,
+    ClusterTally,
+    roles_of,
+)
 from standout.engines.spark_worker import seats_for
 from standout.errors import InputError, ParameterError
 

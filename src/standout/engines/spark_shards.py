@@ -13,39 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from standout.arrays import Array
-from standout.data.build import EntryBuilder, rows_differ
+from standout.data.build import rows_differ
 from standout.data.index import Shard, build_shard, fitting_block
 from standout.data.keys import hash_records, number_equal
+from standout.data.reading.rows import Coding
 from standout.data.values import codes_of
 from standout.engines.spark_source import Views
 from standout.engines.spark_worker import Batches, carried, one_row_batch, rows_of_batches
 
 BATCH = 250_000
 """Entries that leave an executor at a time."""
-
-
-@dataclass(frozen=True, repr=False)
-class Coding:
-    """How entries are coded, from the catalog."""
-
-    n_items: int
-    has_value: bool
-    has_time: bool
-    levels: Array
-    """Distinct values; size 0 without values."""
-    first_tick: int
-    tick_span: int
-
-    def builder(self, counts: Array) -> EntryBuilder:
-        """Builder for records with these numbers of entries."""
-        return EntryBuilder(
-            counts,
-            self.n_items,
-            has_value=self.has_value,
-            has_time=self.has_time,
-            n_levels=self.levels.size,
-            tick_span=self.tick_span,
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,26 +38,15 @@ class PlaceEntries:
     seats: list[int]
     """Number that sends a range to its partition."""
 
-    @property
-    def query(self) -> str:
-        """SQL over the view `rows` and the table of items."""
-        coding = self.coding
-        no_tick = coding.builder(np.zeros(0, np.int64)).no_tick
-        columns = ["rows.record AS record", "items.place AS item"]
-        columns += ["coalesce(rows.value, 'nan'::DOUBLE) AS value"] if coding.has_value else []
-        columns += (
-            [f"coalesce(rows.tick - {coding.first_tick}, {no_tick}) AS tick"]
-            if coding.has_time
-            else []
-        )
-        return f"SELECT {', '.join(columns)} FROM rows JOIN items ON rows.item = items.label"
-
     @carried
     def __call__(self, batches: Batches) -> Batches:
         """Rows (seat, part, record, item, code, tick)."""
         with self.views.opened(batches) as con:
             con.register("items", self.items)
-            for batch in con.sql(self.query).to_arrow_reader(BATCH):
+            columns = {"record": "rows.record", "item": "items.place", **self.coding.columns}
+            selected = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+            query = f"SELECT {selected} FROM rows JOIN items ON rows.item = items.label"
+            for batch in con.sql(query).to_arrow_reader(BATCH):
                 yield self._coded(batch)
 
     def _coded(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -13,8 +13,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
-from standout.data.chunked.estimate import PER_ENTRY
-from standout.data.chunked.memory import MEMORY, Budget, bytes_of
+from standout.data.chunked.memory import MEMORY, PER_ENTRY, Budget, bytes_of
 from standout.data.chunked.saved import SavedFiles, StoredShard
 from standout.data.dataset import Dataset
 from standout.data.index import Rows

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.data.chunked.memory import Budget, bytes_of
-from standout.data.chunked.partition import Partition, partition
-from standout.data.chunked.writing import write_partition
+from standout.data.chunked.partition import Partition, partition, write_partition
 from standout.data.kept import Kept, key_of, stamp, why_not_private, work_folder
 from standout.data.reading.formats import FoundSource
 from standout.data.reading.options import ReadOptions

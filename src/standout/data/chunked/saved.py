@@ -13,9 +13,8 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.build import count_pairs
-from standout.data.chunked.files import ArrayFile, Buffers
-from standout.data.chunked.labels import digest_labels
-from standout.data.chunked.memory import Budget, check_fits
+from standout.data.chunked.files import ArrayFile, Buffers, digest_labels
+from standout.data.chunked.memory import Budget, check_fits, filled_ranges
 from standout.data.dataset import Dataset
 from standout.data.index import Rows, Shard
 from standout.data.intact import are_unchanged, is_index_of, is_sound
@@ -139,13 +138,7 @@ class SavedFiles:
             self.n_records,
             int(self.item_labels.nbytes + 32 * self.supports.size),
         )
-        cuts, filled = [0], 0
-        for block, n_bytes in enumerate(size.tolist()):
-            if filled and filled + n_bytes > budget.shard:
-                cuts.append(block)
-                filled = 0
-            filled += n_bytes
-        return list(zip(cuts, [*cuts[1:], size.size], strict=True))
+        return filled_ranges(size.tolist(), budget.shard)
 
     def rows(self, records: Array, keys: Array) -> Rows:
         """Entries of some records, given by distinct ascending indices; `keys` are those of all records."""

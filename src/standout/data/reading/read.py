@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from standout.data.assemble import complete
 from standout.data.catalog import Catalog
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
@@ -25,13 +28,13 @@ from standout.data.reading.objects import copy_objects, download, find_objects
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import Profile, is_constant_per, profile_columns
 from standout.data.reading.remote import remote_of
+from standout.data.reading.rows import catalog_rows
 from standout.data.reading.source import Source, SourceTable
-from standout.data.reading.stream import build
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.tables import open_table
 from standout.data.reading.time_rules import time_rule
 from standout.data.reading.wide import load_wide
-from standout.data.reading.workspace import MEMORY, workspace
+from standout.data.reading.workspace import MEMORY, column_kinds, workspace
 from standout.data.repeats import check_repeats
 from standout.data.scratch import private_file, scratch_folder
 from standout.data.times import finer_than
@@ -73,6 +76,57 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
             how_to_examine(path, found, options, ds.cleaning.columns, zipped=zipped, lasts=lasts),
         )
         return ds
+
+
+def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey) -> Dataset:
+    """Make the dataset in memory: every row is placed as it arrives, and only the result is kept."""
+    _check_memory(found.n_rows, roles)
+    catalog, batches = catalog_rows(con, source, roles, found)
+    coding = catalog.coding
+    builder = coding.builder(catalog.record_counts)
+    # one thread converts a batch while the other places the previous one
+    with ThreadPoolExecutor(1) as pool:
+        placing: Future[None] | None = None
+        for batch in batches:
+            if placing is not None:
+                placing.result()
+            placing = pool.submit(builder.add, *batch)
+        if placing is not None:
+            placing.result()
+    catalog.check_missing(
+        int((builder.code == coding.levels.size).sum()),
+        int((builder.tick == builder.no_tick).sum()),
+    )
+    return complete(
+        builder,
+        catalog.record_labels,
+        catalog.item_labels,
+        coding.levels,
+        coding.first_tick,
+        coding.tick_span,
+        catalog.cleaning,
+        catalog.n_source_rows,
+        catalog.resolution,
+    )
+
+
+def _check_memory(n_rows: int, roles: Roles) -> None:
+    """Refuse rows that cannot fit: a small Parquet file can hold billions of equal ones."""
+    needed = n_rows * (4 + 2 * (roles.value is not None) + 4 * (roles.time is not None))
+    available = _physical_memory()
+    if needed > available:
+        raise InputError(
+            f"{n_rows:,} rows need about {needed / 1e9:,.0f} GB of memory, and this machine has {available / 1e9:,.0f} GB: "
+            "use --engine chunked (ChunkedDataset.read), read a part of them, or use a larger machine"
+        )
+
+
+def _physical_memory() -> float:
+    """Bytes of memory of this machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def read_found(
@@ -139,7 +193,7 @@ def _question(
         f"c{table.names.index(name)} AS {role}" for role, name in roles.chosen().items()
     )
     con.execute(f"CREATE VIEW source AS SELECT {columns} FROM sample_")
-    kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
+    kinds = column_kinds(con, "source")
     try:
         if roles.time is not None:
             time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)

@@ -14,7 +14,7 @@ from standout.data.reading.options import ReadOptions
 from standout.data.reading.source import Source
 from standout.data.reading.time_columns import TimeRule
 from standout.data.reading.time_rules import time_rule
-from standout.data.reading.workspace import is_number, one_row, quoted
+from standout.data.reading.workspace import column_kinds, is_number, one_row, quoted
 from standout.data.times import (
     TICKS_PER_DAY,
     check_span,
@@ -55,7 +55,7 @@ def survey(
     InputError
         If no row is left, or a channel is empty or holds text or infinity.
     """
-    kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
+    kinds = column_kinds(con, "source")
     _check_flat(con, roles, kinds)
     rule = None
     if roles.time is not None:
