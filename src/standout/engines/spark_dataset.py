@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,15 +24,16 @@ from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.workspace import workspace
 from standout.data.tasks import FetchRows, Result, Task
-from standout.data.totals import CountPairs, unordered_fingerprint
+from standout.data.totals import Counted, CountPairs, unordered_fingerprint
 from standout.engines.spark import ClusterShards, SparkEngine
 from standout.engines.spark_shards import (
     ENTRIES,
     RECORDS,
-    BuildRecords,
-    FinishShards,
-    HashRecords,
-    PlaceEntries,
+    Ranges,
+    build_records,
+    count_hashes,
+    finish_shards,
+    place_entries,
 )
 from standout.engines.spark_source import (
     NAME,
@@ -41,25 +43,13 @@ from standout.engines.spark_source import (
     ClusterTally,
     roles_of,
 )
-from standout.engines.spark_worker import seats_for
+from standout.engines.spark_worker import Batches, seats_for
 from standout.errors import InputError, ParameterError
 
 R = TypeVar("R", bound=Result)
 
 MOST_FETCHED = 4
 """Sets of fetched records that stay on the driver: an audit asks for the rows of its targets again and again."""
-
-
-class Totals(NamedTuple):
-    """Numbers of the whole dataset, as `Catalog` names them."""
-
-    n_records: int
-    n_entries: int
-    has_value: bool
-    has_time: bool
-    length_counts: Array
-    content: Array
-    """uint64 (2): sums of hashes of the records."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,8 +68,13 @@ class SparkDataset(Catalog):
     first_tick: int
     tick_span: int
     time_resolution: str
-    totals: Totals
     cleaning: Cleaning
+    counted: Counted
+    n_records: int = 0
+    n_entries: int = 0
+    """Number of entries; every event counts."""
+    has_value: bool = False
+    has_time: bool = False
     origin: Origin | None = None
 
     @classmethod
@@ -143,29 +138,9 @@ class SparkDataset(Catalog):
         return _read(cls, machine, machine.frame_of(source), options, shards)
 
     @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return self.totals.n_records
-
-    @property
-    def n_entries(self) -> int:
-        """Number of entries; every event counts."""
-        return self.totals.n_entries
-
-    @property
-    def has_value(self) -> bool:
-        """Whether entries carry values."""
-        return self.totals.has_value
-
-    @property
-    def has_time(self) -> bool:
-        """Whether entries carry times."""
-        return self.totals.has_time
-
-    @property
     def length_counts(self) -> Array:
         """int64 (longest + 1): number of records with 0, 1, … distinct items."""
-        return self.totals.length_counts
+        return self.counted.length_counts
 
     @property
     def no_tick(self) -> int:
@@ -179,7 +154,7 @@ class SparkDataset(Catalog):
         It is the same however the rows lie on the cluster, but not the fingerprint of the same data
         in memory, which goes through all entries in order.
         """
-        return unordered_fingerprint(self, self.totals.content)
+        return unordered_fingerprint(self, self.counted.content)
 
     @property
     def all_shards(self) -> ClusterShards:
@@ -276,10 +251,10 @@ def _built(
         found.first_tick,
         found.tick_span,
     )
-    place = PlaceEntries(con.views, coding, cells, cuts, seats_for(n_shards))
+    place = partial(place_entries, con.views, coding, cells, Ranges(cuts, seats_for(n_shards)))
     entries = engine.apply(con.frame, place, ENTRIES.format(SPARK_KINDS[kinds["record"]]))
     records = engine.persist(
-        engine.apply(entries.repartition(n_shards, "seat"), BuildRecords(coding), RECORDS)
+        engine.apply(entries.repartition(n_shards, "seat"), partial(build_records, coding), RECORDS)
     )
     try:
         sizes = engine.fetch(records.select("part", "n_records", "n_entries", "n_pairs")).sort_by(
@@ -294,7 +269,10 @@ def _built(
             raise rows_differ()
         first = np.concatenate([[0], np.cumsum(counts[:, 0])]).tolist()
         made = _finished(
-            engine, records, FinishShards(first, n_pairs < n_entries, labels.size), n_shards
+            engine,
+            records,
+            partial(finish_shards, first, n_pairs < n_entries, labels.size),
+            n_shards,
         )
         counted = engine.map(CountPairs(labels.size), made)
     finally:
@@ -308,17 +286,21 @@ def _built(
         first_tick=found.first_tick,
         tick_span=found.tick_span,
         time_resolution=found.resolution if has_time else "day",
-        totals=Totals(n_records, n_entries, roles.value is not None, has_time, *counted[1:]),
         cleaning=replace(cleaning, repeated_pairs=n_entries - n_pairs),
+        counted=counted,
+        n_records=n_records,
+        n_entries=n_entries,
+        has_value=coding.has_value,
+        has_time=has_time,
     )
 
 
 def _finished(
-    engine: SparkEngine, records: Any, finish: FinishShards, n_shards: int
+    engine: SparkEngine, records: Any, finish: Callable[[Batches], Batches], n_shards: int
 ) -> ClusterShards:
     """Shards with keys: records with equal contents are numbered over the whole cluster."""
     hashes = engine.apply(
-        records.select("part", "payload"), HashRecords(), "hash long, part int, n long"
+        records.select("part", "payload"), count_hashes, "hash long, part int, n long"
     )
     seats = records.select("part", "seat")
     twins = (

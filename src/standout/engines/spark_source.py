@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -22,7 +24,7 @@ from standout.data.reading.rows import index_cells, surveyed_levels
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
 from standout.data.reading.workspace import one_row, workspace
-from standout.engines.spark_worker import Batches, carried, one_row_batch
+from standout.engines.spark_worker import Batches, on_worker, pickled_batch
 
 if TYPE_CHECKING:
     from standout.engines.spark import SparkEngine
@@ -94,52 +96,31 @@ def _chain(first: pa.RecordBatch, rest: Batches) -> Batches:
     yield from rest
 
 
-@dataclass(frozen=True)
-class AskPartition:
+@on_worker
+def ask_partition(views: Views, query: str, batches: Batches) -> Batches:
     """Run a query that gives one row on a partition; the row is pickled."""
-
-    views: Views
-    query: str
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """One row with the pickled answer."""
-        with self.views.opened(batches) as con:
-            row = one_row(con, self.query)
-        yield one_row_batch(answer=pa.array([pickle.dumps(row)], pa.binary()))
+    with views.opened(batches) as con:
+        row = one_row(con, query)
+    yield pickled_batch(row, "answer")
 
 
-@dataclass(frozen=True)
-class SelectRows:
+@on_worker
+def select_rows(views: Views, query: str, batches: Batches) -> Batches:
     """Run a query on a partition and pass on its rows."""
-
-    views: Views
-    query: str
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """Rows of the query."""
-        with self.views.opened(batches) as con:
-            yield from con.sql(self.query).to_arrow_reader(100_000)
+    with views.opened(batches) as con:
+        yield from con.sql(query).to_arrow_reader(100_000)
 
 
-@dataclass(frozen=True)
-class ChooseRoles:
-    """Choose the columns by their names and by the first rows, which do not leave the executor."""
-
-    names: tuple[str, ...]
-    options: ReadOptions
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """One row with the pickled roles."""
-        came = list(batches)
-        empty = pa.table({name: pa.array([], pa.null()) for name in self.names})
-        with workspace(NAME) as (con, _):
-            roles = choose_roles(
-                con, FrameTable(pa.Table.from_batches(came) if came else empty), self.options
-            )
-        yield one_row_batch(answer=pa.array([pickle.dumps(roles)], pa.binary()))
+@on_worker
+def guess_roles(names: tuple[str, ...], options: ReadOptions, batches: Batches) -> Batches:
+    """Choose the columns by their names and by the first rows, which do not leave the executor; the roles are pickled."""
+    came = list(batches)
+    empty = pa.table({name: pa.array([], pa.null()) for name in names})
+    with workspace(NAME) as (con, _):
+        roles = choose_roles(
+            con, FrameTable(pa.Table.from_batches(came) if came else empty), options
+        )
+    yield pickled_batch(roles, "answer")
 
 
 class ClusterConnection:
@@ -167,24 +148,16 @@ class ClusterConnection:
         names = [column[0] for column in self.local.execute(query).description]
         frame = self.frame.select(*self.views.needed(query))
         answers = self.engine.fetch(
-            self.engine.apply(frame, AskPartition(self.views, query), "answer binary")
+            self.engine.apply(frame, partial(ask_partition, self.views, query), "answer binary")
         )
         rows = [pickle.loads(answer.as_buffer()) for answer in answers.column("answer")]
-        return _Answer([_merged(name, [row[k] for row in rows]) for k, name in enumerate(names)])
+        answer = tuple(_merged(name, [row[k] for row in rows]) for k, name in enumerate(names))
+        return SimpleNamespace(fetchall=lambda: [answer])
 
     def select(self, query: str, schema: str) -> Any:
         """DataFrame of the rows that a query gives on each partition."""
         frame = self.frame.select(*self.views.needed(query))
-        return self.engine.apply(frame, SelectRows(self.views, query), schema)
-
-
-@dataclass(frozen=True)
-class _Answer:
-    row: list[Any]
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """The only row."""
-        return [tuple(self.row)]
+        return self.engine.apply(frame, partial(select_rows, self.views, query), schema)
 
 
 def _merged(name: str, cells: list[Any]) -> Any:
@@ -211,7 +184,9 @@ def _merged(name: str, cells: list[Any]) -> Any:
 def roles_of(engine: SparkEngine, frame: Any, options: ReadOptions, sample: int) -> Roles:
     """Columns of the DataFrame by role, as named or guessed from the first rows."""
     chosen = engine.apply(
-        frame.limit(sample).coalesce(1), ChooseRoles(tuple(frame.columns), options), "answer binary"
+        frame.limit(sample).coalesce(1),
+        partial(guess_roles, tuple(frame.columns), options),
+        "answer binary",
     )
     answer = engine.fetch(chosen).column("answer")
     roles: Roles = pickle.loads(answer[0].as_buffer())

@@ -2,50 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from standout.data.reading.profile import SAMPLE
-from standout.data.reading.source import Source
+from standout.data.reading.source import CopiedTable, Source
 from standout.data.times import mixed_zones
 from standout.errors import InputError, ParameterError
 
 
-class FrameTable:
-    """A frame in memory; see `Table`."""
+class FrameTable(CopiedTable):
+    """A frame in memory."""
 
-    name = "the frame"
-    profiled = True
+    broken = "its batches end with an error"
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, name: str = "the frame") -> None:
+        self.name = name
         self._frame = frame = (
             frame.to_arrow_table() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
         )
         self.names = tuple(_columns(frame))
 
-    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_`; see `Table`."""
+    @contextmanager
+    def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[pa.Table]:
+        """Arrow table of the columns; see `CopiedTable`."""
         frame = self._frame
-        head = frame.slice(0, SAMPLE) if isinstance(frame, pa.Table) else frame.head(SAMPLE)
-        if hasattr(head, "collect") and not hasattr(head, "get_column"):
-            head = head.collect()  # a lazy frame of polars
-        columns = [_sampled(head, k) for k in range(len(self.names))]
-        con.register("head_", pa.table({f"c{k}": column for k, column in enumerate(columns)}))
-        con.execute("CREATE OR REPLACE TABLE sample_ AS SELECT * FROM head_")
-        con.unregister("head_")
+        is_lazy = hasattr(frame, "collect") and not hasattr(frame, "get_column")  # of polars
+        if most is not None:
+            head = frame.slice(0, most) if isinstance(frame, pa.Table) else frame.head(most)
+            head = head.collect() if is_lazy else head
+            yield pa.table({name: _sampled(head, k) for k, name in enumerate(chosen)})
+            return
+        if is_lazy:
+            frame = frame.select(list(chosen.values())).collect()
+        yield pa.table({role: _arrow_column(frame, name, role) for role, name in chosen.items()})
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source`; see `Table`."""
-        frame = self._frame
-        if hasattr(frame, "collect") and not hasattr(frame, "get_column"):
-            frame = frame.select(list(chosen.values())).collect()  # a lazy frame of polars
-        table = pa.table({role: _arrow_column(frame, name, role) for role, name in chosen.items()})
-        if table.num_rows == 0:
-            raise InputError("the frame holds no rows")
-        con.register("frame", table)
+        """Make the view `source`, without a copy; see `SourceTable`."""
+        with self.rows(chosen) as table:
+            self.check(table.num_rows)
+            con.register("frame", table)
         con.execute("CREATE VIEW source AS SELECT * FROM frame")
         return Source(self.name, text=False)
 

@@ -7,21 +7,19 @@ import fnmatch
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-import duckdb
 import pyarrow as pa
 
-from standout.data.reading.profile import SAMPLE
 from standout.data.reading.remote import Remote, local_name, missing_reader
-from standout.data.reading.source import Source
+from standout.data.reading.source import CopiedTable
 from standout.data.reading.text import several_tables
-from standout.data.reading.workspace import identifier, one_row
 from standout.data.scratch import private_file
 from standout.errors import InputError
 
@@ -48,10 +46,10 @@ class Objects:
         return all(key.lower().endswith(_PARQUET) for key in self.keys)
 
 
-class ObjectTable:
-    """Parquet files of an object store; see `Table`."""
+class ObjectTable(CopiedTable):
+    """Parquet files of an object store."""
 
-    profiled = True
+    broken = "is it damaged, or the connection lost?"
 
     def __init__(self, objects: Objects) -> None:
         import pyarrow.dataset as arrow
@@ -81,41 +79,29 @@ class ObjectTable:
             raise InputError(f"{objects.name} holds no rows")
         self.names = tuple(self._dataset.schema.names)
 
-    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_`; see `Table`."""
-        try:
-            head = self._dataset.head(SAMPLE)
-        except (OSError, pa.ArrowException) as error:
-            raise _unreadable(self.name, error, opened=True) from None
-        self._store(con, "sample_", head.rename_columns([f"c{k}" for k in range(len(self.names))]))
-
-    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source`; see `Table`."""
+    @contextmanager
+    def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[Any]:
+        """Rows as they arrive from the store; see `CopiedTable`."""
         import pyarrow.dataset as arrow
 
+        if most is not None:
+            try:
+                head = self._dataset.head(most)
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(self.name, error, opened=True) from None
+            yield head.rename_columns(list(chosen))
+            return
         columns = {role: arrow.field(name) for role, name in chosen.items()}
         # few batches at a time: the data may be larger than memory
-        reader = self._dataset.scanner(
-            columns=columns, batch_readahead=2, fragment_readahead=1
-        ).to_reader()
-        self._store(con, "stage", reader)
-        if one_row(con, "SELECT count(*) FROM stage")[0] != self._rows:
+        scanner = self._dataset.scanner(columns=columns, batch_readahead=2, fragment_readahead=1)
+        yield scanner.to_reader()
+
+    def check(self, n_rows: int) -> None:
+        """Refuse another number of rows than the metadata says."""
+        if n_rows != self._rows:
             raise InputError(
                 f"{self.name} changed while it was read: read it again when nothing writes to it"
             )
-        con.execute("CREATE VIEW source AS SELECT * FROM stage")
-        return Source(self.name, text=False)
-
-    def _store(self, con: duckdb.DuckDBPyConnection, table: str, rows: Any) -> None:
-        con.register("incoming_", rows)
-        try:
-            con.execute(f"CREATE OR REPLACE TABLE {identifier(table)} AS SELECT * FROM incoming_")
-        except (OSError, pa.ArrowException, duckdb.InvalidInputException):
-            raise InputError(
-                f"{self.name} cannot be read to its end: is it damaged, or the connection lost?"
-            ) from None
-        finally:
-            con.unregister("incoming_")
 
 
 def find_objects(remote: Remote) -> Objects:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-import duckdb
-
-from standout.data.reading.profile import SAMPLE
 from standout.data.reading.remote import missing_reader
-from standout.data.reading.source import Source, chosen_table
-from standout.data.reading.workspace import identifier, one_row
+from standout.data.reading.source import CopiedTable, chosen_table
+from standout.data.reading.workspace import identifier
 from standout.errors import InputError
 
 _BATCH_BYTES = 1 << 24
@@ -43,35 +39,37 @@ _FAILURES = {
 """Word in a message of the driver, and what to say: the message itself may quote the address."""
 
 
-@dataclass(frozen=True)
-class ServerColumn:
-    """A column of a table on the server."""
+def column_sql(column: str, kind: str, modifier: int, role: str) -> str:
+    """How to ask for a column so that Arrow has a type for it, as a label or as a value.
 
-    name: str
-    kind: str
-    """Name of its type."""
-    modifier: int = -1
-    """Precision and scale of a number, as PostgreSQL packs them; -1 for none."""
+    Parameters
+    ----------
+    column
+        Name of the column.
+    kind
+        Name of its type.
+    modifier
+        Precision and scale of a number, as PostgreSQL packs them; -1 for none.
+    role
+        Role of the column.
+    """
+    name = identifier(column)
+    if kind in _AS_IT_IS:
+        return name
+    if kind in _TIMES:
+        return f"CASE WHEN isfinite({name}) THEN {name} END"
+    if kind == "numeric":
+        precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
+        if modifier >= 4 and scale == 0 and precision <= 18:
+            return f"{name}::int8"
+        return f"{name}::text" if role in ("record", "item") else f"{name}::float8"
+    return f"{name}::numeric::float8" if kind == "money" else f"{name}::text"
 
-    def sql(self, role: str) -> str:
-        """How to ask for it so that Arrow has a type for it, as a label or as a value."""
-        name = identifier(self.name)
-        if self.kind in _AS_IT_IS:
-            return name
-        if self.kind in _TIMES:
-            return f"CASE WHEN isfinite({name}) THEN {name} END"
-        if self.kind == "numeric":
-            precision, scale = (self.modifier - 4) >> 16, (self.modifier - 4) & 0x7FF
-            if self.modifier >= 4 and scale == 0 and precision <= 18:
-                return f"{name}::int8"
-            return f"{name}::text" if role in ("record", "item") else f"{name}::float8"
-        return f"{name}::numeric::float8" if self.kind == "money" else f"{name}::text"
 
+class PostgresTable(CopiedTable):
+    """A table on a server."""
 
-class PostgresTable:
-    """A table on a server; see `Table`."""
-
-    profiled = True
+    broken = "the server refuses a row or a function of it, or the connection is lost"
 
     def __init__(self, url: str, database: str, table: str | None) -> None:
         self._url, self._database = url, database
@@ -87,45 +85,21 @@ class PostgresTable:
             schema, short = places[chosen]
             self._sql = f"{identifier(schema)}.{identifier(short)}"
             cursor.execute(_COLUMNS, (self._sql,))
-            self._columns = {
-                name: ServerColumn(name, kind, int(m)) for name, kind, m in cursor.fetchall()
-            }
+            self._columns = {name: (kind, int(m)) for name, kind, m in cursor.fetchall()}
         self.name = f"{database}::{chosen}"
         self.names = tuple(self._columns)
 
-    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_`; see `Table`."""
+    @contextmanager
+    def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[Any]:
+        """Rows as they arrive from the server; see `CopiedTable`."""
         columns = ", ".join(
-            f"{column.sql('')} AS c{k}" for k, column in enumerate(self._columns.values())
-        )
-        self._stream(con, "sample_", f"SELECT {columns} FROM {self._sql} LIMIT {SAMPLE}")
-
-    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source`; see `Table`."""
-        columns = ", ".join(
-            f"{self._columns[name].sql(role)} AS {identifier(role)}"
+            f"{column_sql(name, *self._columns[name], role)} AS {identifier(role)}"
             for role, name in chosen.items()
         )
-        self._stream(con, "stage", f"SELECT {columns} FROM {self._sql}")
-        if one_row(con, "SELECT count(*) FROM stage")[0] == 0:
-            raise InputError(f"{self.name} holds no rows")
-        con.execute("CREATE VIEW source AS SELECT * FROM stage")
-        return Source(self.name, text=False)
-
-    def _stream(self, con: duckdb.DuckDBPyConnection, table: str, query: str) -> None:
-        """Copy the result of a query into a table, batch by batch."""
+        limit = "" if most is None else f" LIMIT {most}"
         with self._connected() as cursor:
-            cursor.execute(query)
-            con.register("incoming_", cursor.fetch_record_batch())
-            try:
-                con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM incoming_")
-            except duckdb.InvalidInputException:
-                raise InputError(
-                    f"{self.name} cannot be read to its end: the server refuses a row or a function of it, or the "
-                    "connection is lost"
-                ) from None
-            finally:
-                con.unregister("incoming_")
+            cursor.execute(f"SELECT {columns} FROM {self._sql}{limit}")
+            yield cursor.fetch_record_batch()
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:

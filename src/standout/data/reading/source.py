@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import duckdb
+import pyarrow as pa
 
 from standout.data.reading.profile import SAMPLE
-from standout.data.reading.workspace import identifier
+from standout.data.reading.workspace import identifier, one_row
 from standout.errors import InputError, option
 
 
@@ -76,6 +79,55 @@ class Relation:
         columns = ", ".join(f"{identifier(name)} AS {role}" for role, name in chosen.items())
         con.execute(f"CREATE VIEW source AS SELECT {columns} FROM {self.sql}")
         return Source(self.name, self.text, self.notes, self.rows_bad, self.first_bad)
+
+
+class CopiedTable(ABC):
+    """A table that DuckDB cannot read itself: its cells arrive as Arrow data and are copied.
+
+    Subclasses set `name` and `names`.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    profiled = True
+    broken: str
+    """What happened if the rows end too early, for messages."""
+
+    @abstractmethod
+    def rows(self, chosen: dict[str, str], most: int | None = None) -> AbstractContextManager[Any]:
+        """Arrow data with the chosen columns (new name → column) of the first rows; all by default."""
+
+    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table `sample_`; see `SourceTable`."""
+        self._copy(con, "sample_", {f"c{k}": name for k, name in enumerate(self.names)}, SAMPLE)
+
+    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
+        """Make the view `source`; see `SourceTable`."""
+        self._copy(con, "stage", chosen)
+        self.check(int(one_row(con, "SELECT count(*) FROM stage")[0]))
+        con.execute("CREATE VIEW source AS SELECT * FROM stage")
+        return Source(self.name, text=False)
+
+    def check(self, n_rows: int) -> None:
+        """Refuse a wrong number of copied rows."""
+        if n_rows == 0:
+            raise InputError(f"{self.name} holds no rows")
+
+    def _copy(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        table: str,
+        chosen: dict[str, str],
+        most: int | None = None,
+    ) -> None:
+        with self.rows(chosen, most) as rows:
+            con.register("incoming_", rows)
+            try:
+                con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM incoming_")
+            except (OSError, pa.ArrowException, duckdb.InvalidInputException):
+                raise InputError(f"{self.name} cannot be read to its end: {self.broken}") from None
+            finally:
+                con.unregister("incoming_")
 
 
 def chosen_table(name: str, wanted: str | None, tables: list[str], what: str) -> str:

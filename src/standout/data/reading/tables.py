@@ -198,9 +198,7 @@ def _duckdb(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) ->
 def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """A table of an SQLite file, read with Python: DuckDB needs an extension for it that has to be downloaded."""
     path = unpacked(found.paths[0], folder)
-    with _refused(
-        found, "an SQLite file that can be read: truncated or damaged?", sqlite3.Error
-    ):
+    with _refused(found, "an SQLite file that can be read: truncated or damaged?", sqlite3.Error):
         _check_complete(path)
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
             # views and virtual tables are SQL written by the author of the file
@@ -308,6 +306,16 @@ def _joined(parts: list[pa.Array]) -> pa.ChunkedArray:
     return pa.chunked_array([part.cast(kind) for part in parts], kind)
 
 
+def _postgres(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> SourceTable:
+    assert found.remote is not None
+    return PostgresTable(found.remote.url, found.name, found.table)
+
+
+def _objects(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> SourceTable:
+    assert found.objects is not None
+    return ObjectTable(found.objects)
+
+
 _OPENERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Path, FoundSource], SourceTable]] = {
     "arrow": _arrow,
     "arrow-stream": _arrow,
@@ -316,9 +324,9 @@ _OPENERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Path, FoundSource], Sou
     "iceberg": _lake,
     "json": _json,
     "netflix": _netflix,
-    "objects": lambda con, folder, found: ObjectTable(found.objects),
+    "objects": _objects,
     "parquet": _parquet,
-    "postgresql": lambda con, folder, found: PostgresTable(found),
+    "postgresql": _postgres,
     "sqlite": _sqlite,
     "xlsx": _workbook,
 }
