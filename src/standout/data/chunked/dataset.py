@@ -133,7 +133,7 @@ class ChunkedDataset(Catalog):
         progress
             Called with (what, done, total).
         """
-        from standout.data.chunked.reading import read_chunked
+        from standout.data.chunked.partition import read_chunked
 
         try:
             options = ReadOptions(**reading)

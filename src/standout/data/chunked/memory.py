@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from standout.data.chunked.files import ArrayFile
-from standout.data.reading.archives import compression_of
+from standout.data.reading.file_content import compression_of
 from standout.data.reading.formats import FoundSource, find_source
 from standout.data.reading.remote import remote_of
 from standout.errors import ParameterError, StandoutError

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.data.reading.archives import head_of, is_workbook, unpacked
+from standout.data.reading.file_content import head_of, is_workbook, unpacked
 from standout.data.store import is_saved
 from standout.errors import InputError, ParameterError, StandoutError
 
 if TYPE_CHECKING:
-    from standout.data.reading.objects import Objects
     from standout.data.reading.remote import Remote
+    from standout.data.reading.servers import Objects
 
 Recognizer = Callable[[bytes], bool]
 FrameReader = Callable[[Path], Any]

@@ -18,18 +18,17 @@ from standout.data.assemble import complete
 from standout.data.catalog import Catalog
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
-from standout.data.reading.again import examine_frame, how_to_examine
-from standout.data.reading.archives import is_zip, unzipped
 from standout.data.reading.columns import Roles, choose_columns, inventory, listed
+from standout.data.reading.examine import examine_frame, how_to_examine
+from standout.data.reading.file_content import is_zip, unzipped
 from standout.data.reading.formats import FoundSource, find_source
-from standout.data.reading.frames import FrameTable
 from standout.data.reading.number_rules import number_rule
-from standout.data.reading.objects import copy_objects, download, find_objects
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import Profile, is_constant_per, profile_columns
 from standout.data.reading.remote import remote_of
 from standout.data.reading.rows import catalog_rows
-from standout.data.reading.source import Source, SourceTable
+from standout.data.reading.servers import copy_objects, download, find_objects
+from standout.data.reading.source import FrameTable, Source, SourceTable
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.tables import open_table
 from standout.data.reading.time_rules import time_rule

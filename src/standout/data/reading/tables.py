@@ -13,13 +13,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from standout.data.reading.archives import UnpackLimit, check_workbook, unpacked
+from standout.data.reading.file_content import UnpackLimit, check_workbook, unpacked
 from standout.data.reading.formats import READERS, FoundSource, read_frame
-from standout.data.reading.frames import FrameTable
-from standout.data.reading.objects import ObjectTable
 from standout.data.reading.options import ReadOptions
-from standout.data.reading.postgres import PostgresTable
-from standout.data.reading.source import Relation, SourceTable, chosen_table
+from standout.data.reading.servers import ObjectTable, PostgresTable
+from standout.data.reading.source import FrameTable, Relation, SourceTable, chosen_table
 from standout.data.reading.text import TextTable, several_tables
 from standout.data.reading.workspace import identifier, literal_path, one_row, quoted
 from standout.errors import InputError, ParameterError, StandoutError

@@ -10,9 +10,15 @@ from pathlib import Path
 
 import duckdb
 
-from standout.data.reading.archives import HEAD, unpacked
 from standout.data.reading.columns import listed
-from standout.data.reading.encodings import as_utf8, decoded, encoding_of, encoding_of_file
+from standout.data.reading.file_content import (
+    HEAD,
+    as_utf8,
+    decoded,
+    encoding_of,
+    encoding_of_file,
+    unpacked,
+)
 from standout.data.reading.formats import FoundSource
 from standout.data.reading.layout import MOVIELENS, Layout, find_layout
 from standout.data.reading.options import ReadOptions
