@@ -258,11 +258,6 @@ class SparkEngine:
         summed = found.agg(functions.sum("n").alias("n"), functions.first("place").alias("place"))
         return summed.orderBy("place").limit(most)
 
-    def count(self, frame: Any) -> int:
-        """Number of rows."""
-        with _quiet(), _translated():
-            return int(frame.count())
-
 
 def _dropped(frame: Any) -> None:
     """Let the executors forget the rows; nothing to do if the session has ended."""

@@ -171,7 +171,6 @@ def _merged(name: str, cells: list[Any]) -> Any:
         "min": min,
         "max": max,
         "bool_and": all,
-        "approx_count_distinct": max,
     }
     if function is not None and function[0] in merge:
         return merge[function[0]](present)  # type: ignore[operator]

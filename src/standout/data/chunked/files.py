@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -76,8 +77,7 @@ class ArrayFile:
     def read_rows(self, bounds: Array) -> Array:
         """Rows of several ranges, one after the other; `bounds` (ranges, 2) holds their first and stop rows."""
         ends = (
-            np.concatenate([[0], np.cumsum(bounds[:, 1] - bounds[:, 0])]).astype(np.int64)
-            * self.row_bytes
+            np.append(0, np.cumsum(bounds[:, 1] - bounds[:, 0])).astype(np.int64) * self.row_bytes
         )
         raw = np.empty(int(ends[-1]), np.uint8)
         with self._file() as file:
@@ -158,49 +158,28 @@ def _version(file: IO[bytes]) -> tuple[int, ...]:
     return about.st_ino, about.st_size, about.st_mtime_ns
 
 
-class LabelFile:
-    """Labels of very different widths: the bytes of all of them, and the end of each."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._data, self._ends = (
-            ArrayFile(folder / f"{name}.{part}.npy") for part in ("bytes", "ends")
-        )
-        self.size = self._ends.size
-
-    def read(self, first: int, stop: int) -> list[str]:
-        """Labels `first … stop-1`."""
-        if stop == first:
-            return []
-        ends = self._ends.read(first, stop)
-        start = int(self._ends.read(first - 1, first)[0]) if first else 0
-        data = self._data.read(start, int(ends[-1])).tobytes()
-        cuts = [0, *(ends - start).tolist()]
-        return [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
-
-    def ranges(self) -> list[tuple[int, int]]:
-        """Ranges of labels that cover the file."""
-        return self._ends.ranges(_CHUNK)
-
-
-def is_text(folder: Path, name: str) -> bool:
-    """Whether the labels have very different widths."""
-    return not (folder / f"{name}.npy").exists()
-
-
 def digest_labels(made: Any, folder: Path, name: str) -> None:
-    """Add labels to a digest as `data.keys.digest` does."""
-    if not is_text(folder, name):
+    """Add labels to a digest as `data.keys.digest` does, without holding all of them in memory."""
+    if (folder / f"{name}.npy").exists():
         file = ArrayFile(folder / f"{name}.npy")
         made.update(f"{file.dtype.str}{file.shape}".encode())
         for lo, hi in file.ranges(_CHUNK):
             made.update(file.read(lo, hi).data.cast("B"))
         return
-    texts = LabelFile(folder, name)
-    kind = np.dtype(
-        f"U{max(1, *(len(x) for lo, hi in texts.ranges() for x in texts.read(lo, hi)), 1)}"
-    )
-    made.update(f"{np.dtype(object).str}{(texts.size,)}".encode())
-    for lo, hi in texts.ranges():
-        # a label may be very long: few at a time have this width
-        for label in texts.read(lo, hi):
-            made.update(np.array([label], kind).data.cast("B"))
+    # labels of very different widths: the bytes of all of them, and the end of each
+    data, ends = (ArrayFile(folder / f"{name}.{part}.npy") for part in ("bytes", "ends"))
+    width = max([1, *(len(label) for label in _texts(data, ends))])
+    made.update(f"{np.dtype(object).str}{(ends.size,)}".encode())
+    for label in _texts(data, ends):
+        # a label may be very long: one at a time has this width
+        made.update(np.array([label], f"U{width}").data.cast("B"))
+
+
+def _texts(data: ArrayFile, ends: ArrayFile) -> Iterator[str]:
+    start = 0
+    for lo, hi in ends.ranges(_CHUNK):
+        stops = ends.read(lo, hi)
+        whole = data.read(start, int(stops[-1])).tobytes()
+        for a, b in pairwise([0, *(stops - start).tolist()]):
+            yield whole[a:b].decode("utf-8", "surrogatepass")
+        start = int(stops[-1])

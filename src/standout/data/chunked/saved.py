@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from standout.data.intact import are_unchanged, is_index_of, is_sound
 from standout.data.keys import LazyKeys, hash_records, number_equal
 from standout.data.store import DAMAGES, SCHEMA, cleaning_of, load_array, read_meta
 from standout.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _CHUNK = 1 << 24
 """Bytes of a range where the budget does not matter."""
@@ -152,7 +148,7 @@ class SavedFiles:
         return Rows(records, ptr, item, code, tick, lengths, keys[records])
 
     def examine(
-        self, budget: Budget, *, verify: bool, progress: Callable[[int, int], None] | None = None
+        self, budget: Budget, *, verify: bool, progress: Callable[[int, int], None]
     ) -> Array:
         """Check every number that compiled code uses as an index, and return the key of each record.
 
@@ -169,8 +165,7 @@ class SavedFiles:
             whole = are_unchanged(self.folder, self.meta, verify=verify)
             for first, stop in self.plan(budget) if whole else []:
                 whole = whole and self._is_sound(first, stop, hashes, supports)
-                if progress:
-                    progress(int(self.entry_edges[stop]), self.n_entries)
+                progress(int(self.entry_edges[stop]), self.n_entries)
         except DAMAGES:
             whole = False
         if not (whole and np.array_equal(supports, self.supports)):

@@ -26,33 +26,25 @@ Uses = tuple[ColumnUse, ...]
 Versions = list[tuple[int, ...]]
 
 
-def how_to_examine(
-    path: object, found: FoundSource, options: ReadOptions, uses: Uses, *, zipped: bool, lasts: bool
-) -> How:
+def how_to_examine(found: FoundSource, options: ReadOptions, uses: Uses) -> How:
     """How to examine a source that was just read; at once if it is a copy that is removed after reading.
 
     Parameters
     ----------
-    path
-        What was read.
     found
-        What it holds.
+        What was read.
     options
         How it was read.
     uses
         Its columns.
-    zipped
-        Whether the path is a zip archive, which was unpacked for reading.
-    lasts
-        Whether the source can be read again.
     """
-    if zipped:
-        archive = Path(str(path)).absolute()
+    if found.archive is not None:
+        archive = found.archive.absolute()
         return partial(_examine_zip, archive, _versions([archive]), found.table, options, uses)
     here = replace(found, paths=tuple(p.absolute() for p in found.paths))
-    if lasts:
-        return partial(_examine, here, _versions(_files(here)), options, uses)
-    return _examine(here, None, options, uses)
+    if found.is_copy:
+        return _examine(here, None, options, uses)
+    return partial(_examine, here, _versions(_files(here)), options, uses)
 
 
 def examine_frame(table: FrameTable, uses: Uses) -> Whole:

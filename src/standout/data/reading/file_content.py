@@ -103,12 +103,12 @@ def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
     return plain
 
 
-def is_zip(path: Path) -> bool:
-    """Whether the file is a zip archive and not a workbook, which is one, too."""
+def is_zip_file(path: Path) -> bool:
+    """Whether the path is a zip archive and not a workbook, which is one, too."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
-        if file.read(4) != b"PK\x03\x04":
-            return False
-    return not is_workbook(path)
+        return file.read(4) == b"PK\x03\x04" and not is_workbook(path)
 
 
 def is_workbook(path: Path) -> bool:

@@ -56,6 +56,10 @@ class FoundSource:
     """Address, for a database on a server."""
     objects: Objects | None = None
     """Parquet files of an object store."""
+    archive: Path | None = None
+    """Zip archive that the files were unpacked from."""
+    is_copy: bool = False
+    """Whether the files are a copy of something that may be gone: standard input, a pipe, a file of a server."""
 
 
 def register_reader(name: str, recognizes: Recognizer) -> Callable[[FrameReader], FrameReader]:
@@ -89,10 +93,10 @@ def read_frame(found: FoundSource, folder: Path) -> Any:
         return READERS[found.kind][1](unpacked(found.paths[0], folder))
     except StandoutError:
         raise
-    except Exception as error:
+    except Exception as error:  # its message may quote cells
         raise InputError(
             f"{found.name}: the reader of {found.kind!r} files fails with a {type(error).__name__}"
-        ) from error
+        ) from None
 
 
 def find_source(path: str | Path | Sequence[str | Path], table: str | None = None) -> FoundSource:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from standout.data.reading.profile import CURRENCY, NO_CELL
+from standout.data.reading.profile import CURRENCY, trimmed
 from standout.data.reading.workspace import one_row, quoted
 from standout.errors import ColumnError
 
@@ -49,8 +49,7 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
     ColumnError
         If the cells can be read both with a decimal point and with a decimal comma.
     """
-    words = ", ".join(quoted(w) for w in NO_CELL)
-    cell = f"CASE WHEN lower(trim(value)) NOT IN ({words}) THEN trim(value) END"
+    cell = trimmed("value")
     plain = f"TRY_CAST({cell} AS DOUBLE)"
     cells = f"(SELECT {cell} AS c FROM source)"
     n, n_plain = one_row(con, f"SELECT count(c), count(TRY_CAST(c AS DOUBLE)) FROM {cells}")

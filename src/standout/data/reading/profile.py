@@ -96,6 +96,12 @@ class Profile:
         return f"{word}, {self.distinct:,} distinct in {self.rows:,} rows"
 
 
+def trimmed(cell: str) -> str:
+    """SQL for the text of a cell, NULL if it means a missing value or time."""
+    missing = ", ".join(quoted(word) for word in NO_CELL)
+    return f"CASE WHEN lower(trim({cell})) NOT IN ({missing}) THEN trim({cell}) END"
+
+
 def profile_columns(
     con: duckdb.DuckDBPyConnection, names: list[str] | tuple[str, ...]
 ) -> dict[str, Profile]:
@@ -124,8 +130,7 @@ def _profiled(
 ) -> Profile:
     base = kind.split("(")[0]
     text = kind == "VARCHAR" or base == "ENUM"
-    listed = ", ".join(quoted(w) for w in NO_CELL)
-    cell = f"CASE WHEN lower(trim({column}::VARCHAR)) NOT IN ({listed}) THEN trim({column}::VARCHAR) END"
+    cell = trimmed(f"{column}::VARCHAR")
     present, distinct = (
         int(x) for x in one_row(con, f"SELECT count({cell}), count(DISTINCT {cell}) FROM sample_")
     )

@@ -18,9 +18,9 @@ from standout.data.assemble import complete
 from standout.data.catalog import Catalog
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
-from standout.data.reading.columns import Roles, choose_columns, inventory, listed
+from standout.data.reading.columns import Roles, check_ignored, choose_columns, inventory
 from standout.data.reading.examine import examine_frame, how_to_examine
-from standout.data.reading.file_content import is_zip, unzipped
+from standout.data.reading.file_content import is_zip_file, unzipped
 from standout.data.reading.formats import FoundSource, find_source
 from standout.data.reading.number_rules import number_rule
 from standout.data.reading.options import ReadOptions
@@ -66,14 +66,7 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
             if found.kind == "saved"
             else read_found(found, options, build)
         )
-        zipped, lasts = (
-            remote_of(path) is None and _is_zipped(path),
-            not _is_copied(path) or found.objects is not None,
-        )
-        remember(
-            ds,
-            how_to_examine(path, found, options, ds.cleaning.columns, zipped=zipped, lasts=lasts),
-        )
+        remember(ds, how_to_examine(found, options, ds.cleaning.columns))
         return ds
 
 
@@ -210,34 +203,33 @@ def found_source(path: PathLike, table: str | None) -> Iterator[FoundSource]:
     if remote is not None and remote.kind == "postgresql":
         yield FoundSource("postgresql", (), remote.name, table, remote)
         return
-    zipped = remote is None and _is_zipped(path)
-    if remote is None and path != "-" and not zipped and not _is_pipe(path):
+    archive = Path(str(path)) if remote is None and _is(path, is_zip_file) else None
+    if remote is None and archive is None and path != "-" and not _is(path, Path.is_fifo):
         yield find_source(path, table)
         return
     with scratch_folder() as made:
         files = made / "files"
         files.mkdir()
-        if zipped:
-            name, kept = Path(str(path)).name, Path(str(path))
+        if archive is not None:
+            name, kept = archive.name, archive
         elif remote is None:
             name = "standard input" if path == "-" else "the pipe"
             kept = _copied(path, files / "stdin", name)
         elif remote.kind == "web":
             name, kept = remote.name, download(remote, files)
         else:
-            objects = find_objects(remote)
+            name, objects = remote.name, find_objects(remote)
+            if objects.is_parquet and table is not None:
+                raise ParameterError(f"{name} is not a database: leave out table (--table)")
             if objects.is_parquet:
-                if table is not None:
-                    raise ParameterError(
-                        f"{remote.name} is not a database: leave out table (--table)"
-                    )
-                yield FoundSource("objects", (), remote.name, objects=objects)
+                yield FoundSource("objects", (), name, objects=objects)
                 return
-            name, kept = remote.name, copy_objects(objects, files)
-        if _is_zipped(kept):
+            kept = copy_objects(objects, files)
+        if _is(kept, is_zip_file):
             (made / "unzipped").mkdir()
             kept = unzipped(kept, made / "unzipped")
-        yield replace(find_source(kept, table), name=name)
+        found = find_source(kept, table)
+        yield replace(found, name=name, archive=archive, is_copy=archive is None)
 
 
 def _copied(path: PathLike, to: Path, name: str) -> Path:
@@ -255,23 +247,10 @@ def _copied(path: PathLike, to: Path, name: str) -> Path:
     return to
 
 
-def _is_pipe(path: PathLike) -> bool:
-    """Whether the path is a named pipe or a process substitution of the shell, which can be read only once."""
+def _is(path: PathLike, kind: Callable[[Path], bool]) -> bool:
+    """Whether the path is a file of this kind; False where no file can have this name."""
     try:
-        return isinstance(path, (str, Path)) and Path(path).is_fifo()
-    except OSError:
-        return False
-
-
-def _is_copied(path: PathLike) -> bool:
-    """Whether the source is read from a copy that is removed: standard input, a pipe, files of a web server or a store."""
-    remote = remote_of(path)
-    return path == "-" or _is_pipe(path) or (remote is not None and remote.kind != "postgresql")
-
-
-def _is_zipped(path: PathLike) -> bool:
-    try:
-        return isinstance(path, (str, Path)) and Path(path).is_file() and is_zip(Path(path))
+        return isinstance(path, (str, Path)) and kind(Path(path))
     except (OSError, ValueError):
         return False
 
@@ -333,10 +312,7 @@ def _roles(
     options: ReadOptions,
 ) -> Roles:
     """Choose the columns of a table with one row per entry."""
-    left_out = tuple(options.ignore or ())
-    missing = [name for name in left_out if name not in table.names]
-    if missing:
-        raise ColumnError(f"no column {missing[0]!r} to ignore. Columns: {listed(table.names)}")
+    left_out = check_ignored(options.ignore, table.names)
     place = {name: k for k, name in enumerate(table.names)}
     return choose_columns(
         table.names,

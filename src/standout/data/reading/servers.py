@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 import pyarrow as pa
 
 from standout.data.reading.remote import Remote, local_name, missing_reader
-from standout.data.reading.source import CopiedTable, chosen_table
+from standout.data.reading.source import SourceTable, chosen_table
 from standout.data.reading.text import several_tables
 from standout.data.reading.workspace import identifier
 from standout.data.scratch import private_file
@@ -79,7 +79,7 @@ def column_sql(column: str, kind: str, modifier: int, role: str) -> str:
     return f"{name}::numeric::float8" if kind == "money" else f"{name}::text"
 
 
-class PostgresTable(CopiedTable):
+class PostgresTable(SourceTable):
     """A table on a server."""
 
     broken = "the server refuses a row or a function of it, or the connection is lost"
@@ -104,7 +104,7 @@ class PostgresTable(CopiedTable):
 
     @contextmanager
     def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[Any]:
-        """Rows as they arrive from the server; see `CopiedTable`."""
+        """Rows as they arrive from the server; see `SourceTable`."""
         columns = ", ".join(
             f"{column_sql(name, *self._columns[name], role)} AS {identifier(role)}"
             for role, name in chosen.items()
@@ -170,7 +170,7 @@ class Objects:
         return all(key.lower().endswith(_PARQUET) for key in self.keys)
 
 
-class ObjectTable(CopiedTable):
+class ObjectTable(SourceTable):
     """Parquet files of an object store."""
 
     broken = "is it damaged, or the connection lost?"
@@ -205,7 +205,7 @@ class ObjectTable(CopiedTable):
 
     @contextmanager
     def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[Any]:
-        """Rows as they arrive from the store; see `CopiedTable`."""
+        """Rows as they arrive from the store; see `SourceTable`."""
         import pyarrow.dataset as arrow
 
         if most is not None:

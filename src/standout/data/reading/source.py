@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -34,77 +33,31 @@ class Source:
     """Where row number n (from 1) is, in words."""
 
 
-class SourceTable(Protocol):
-    """A table of some format, opened on a connection."""
+class SourceTable:
+    """A table of some format, opened on a connection. By default its cells arrive as Arrow data and are copied.
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Its columns."""
-
-    @property
-    def profiled(self) -> bool:
-        """Whether the content of its columns must be examined; not needed for a known layout."""
-
-    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_` of some rows, with columns c0, c1 and so on in the order of `names`."""
-
-    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source` with the chosen columns (role → name), named by their roles."""
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A table that DuckDB reads itself: `sql` is the text after FROM."""
-
-    name: str
-    names: tuple[str, ...]
-    sql: str
-    text: bool = False
-    notes: tuple[str, ...] = ()
-    rows_bad: int = 0
-    first_bad: str | None = None
-    profiled: bool = True
-
-    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_`; see `SourceTable`."""
-        columns = ", ".join(f"{identifier(name)} AS c{k}" for k, name in enumerate(self.names))
-        con.execute(
-            f"CREATE OR REPLACE TABLE sample_ AS SELECT {columns} FROM {self.sql} LIMIT {SAMPLE}"
-        )
-
-    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source`; see `SourceTable`."""
-        columns = ", ".join(f"{identifier(name)} AS {role}" for role, name in chosen.items())
-        con.execute(f"CREATE VIEW source AS SELECT {columns} FROM {self.sql}")
-        return Source(self.name, self.text, self.notes, self.rows_bad, self.first_bad)
-
-
-class CopiedTable(ABC):
-    """A table that DuckDB cannot read itself: its cells arrive as Arrow data and are copied.
-
-    Subclasses set `name` and `names`.
+    Subclasses set `name` and `names`, and have either `rows`, or both `sample` and `load`.
     """
 
     name: str
+    """What messages call it."""
     names: tuple[str, ...]
-    profiled = True
+    """Its columns."""
+    profiled: bool = True
+    """Whether the content of its columns must be examined; not needed for a known layout."""
     broken: str
     """What happened if the rows end too early, for messages."""
 
-    @abstractmethod
     def rows(self, chosen: dict[str, str], most: int | None = None) -> AbstractContextManager[Any]:
         """Arrow data with the chosen columns (new name → column) of the first rows; all by default."""
+        raise NotImplementedError
 
     def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_`; see `SourceTable`."""
+        """Make the table `sample_` of some rows, with columns c0, c1 and so on in the order of `names`."""
         self._copy(con, "sample_", {f"c{k}": name for k, name in enumerate(self.names)}, SAMPLE)
 
     def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source`; see `SourceTable`."""
+        """Make the view `source` with the chosen columns (role → name), named by their roles."""
         self._copy(con, "stage", chosen)
         self.check(int(one_row(con, "SELECT count(*) FROM stage")[0]))
         con.execute("CREATE VIEW source AS SELECT * FROM stage")
@@ -130,6 +83,33 @@ class CopiedTable(ABC):
                 raise InputError(f"{self.name} cannot be read to its end: {self.broken}") from None
             finally:
                 con.unregister("incoming_")
+
+
+@dataclass(frozen=True)
+class Relation(SourceTable):
+    """A table that DuckDB reads itself: `sql` is the text after FROM."""
+
+    name: str
+    names: tuple[str, ...]
+    sql: str
+    text: bool = False
+    notes: tuple[str, ...] = ()
+    rows_bad: int = 0
+    first_bad: str | None = None
+    profiled: bool = True
+
+    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make the table `sample_`; see `SourceTable`."""
+        columns = ", ".join(f"{identifier(name)} AS c{k}" for k, name in enumerate(self.names))
+        con.execute(
+            f"CREATE OR REPLACE TABLE sample_ AS SELECT {columns} FROM {self.sql} LIMIT {SAMPLE}"
+        )
+
+    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
+        """Make the view `source`; see `SourceTable`."""
+        columns = ", ".join(f"{identifier(name)} AS {role}" for role, name in chosen.items())
+        con.execute(f"CREATE VIEW source AS SELECT {columns} FROM {self.sql}")
+        return Source(self.name, self.text, self.notes, self.rows_bad, self.first_bad)
 
 
 def chosen_table(name: str, wanted: str | None, tables: list[str], what: str) -> str:
@@ -164,7 +144,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(n if len(n) <= 60 else f"{n[:60]}…" for n in names[:20]) + more
 
 
-class FrameTable(CopiedTable):
+class FrameTable(SourceTable):
     """A frame in memory."""
 
     broken = "its batches end with an error"
@@ -178,7 +158,7 @@ class FrameTable(CopiedTable):
 
     @contextmanager
     def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[pa.Table]:
-        """Arrow table of the columns; see `CopiedTable`."""
+        """Arrow table of the columns; see `SourceTable`."""
         frame = self._frame
         is_lazy = hasattr(frame, "collect") and not hasattr(frame, "get_column")  # of polars
         if most is not None:

@@ -12,8 +12,7 @@ from standout.data.reading.columns import Roles
 from standout.data.reading.number_rules import NumberRule, number_rule
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.source import Source
-from standout.data.reading.time_columns import TimeRule
-from standout.data.reading.time_rules import time_rule
+from standout.data.reading.time_rules import TimeRule, time_rule
 from standout.data.reading.workspace import column_kinds, is_number, one_row, quoted
 from standout.data.times import (
     TICKS_PER_DAY,
