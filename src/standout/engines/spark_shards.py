@@ -19,36 +19,36 @@ from standout.data.keys import hash_records, number_equal
 from standout.data.reading.rows import Coding
 from standout.data.values import codes_of
 from standout.engines.spark_source import Views
-from standout.engines.spark_worker import Batches, on_worker, pickled_batch, rows_of_batches
+from standout.engines.spark_worker import (
+    Batches,
+    on_worker,
+    pickled_batch,
+    rows_of_batches,
+    seats_for,
+)
 
 BATCH = 250_000
 """Entries that leave an executor at a time."""
 
 
-class Ranges(NamedTuple):
-    """Ranges of records that become shards."""
-
-    cuts: list[Any]
-    """Labels of the first record of each range but the first, ascending."""
-    seats: list[int]
-    """Number that sends a range to its partition."""
-
-    def of(self, record: pa.Array) -> Array:
-        """int32: number of the range of each label."""
-        encoded = record.dictionary_encode()
-        part = [bisect_right(self.cuts, label) for label in encoded.dictionary.to_pylist()]
-        found: Array = np.array(part, np.int32)[encoded.indices.to_numpy()]
-        return found
-
-
 @on_worker
 def place_entries(
-    views: Views, coding: Coding, items: pa.Table, ranges: Ranges, batches: Batches
+    views: Views, coding: Coding, items: pa.Table, cuts: list[Any], batches: Batches
 ) -> Batches:
     """Code the entries of a partition, and say which range of records each belongs to: rows of `ENTRIES`.
 
-    `items` holds the distinct items (label) and their indices (place).
+    Parameters
+    ----------
+    views, coding
+        How rows become entries.
+    items
+        Distinct items (label) and their indices (place).
+    cuts
+        Labels of the first record of each range but the first, ascending.
+    batches
+        Rows of the partition.
     """
+    seats = np.array(seats_for(len(cuts) + 1), np.int32)
     with views.opened(batches) as con:
         con.register("items", items)
         columns = {"record": "rows.record", "item": "items.place", **coding.columns}
@@ -58,7 +58,9 @@ def place_entries(
             record = batch.column("record")
             if pa.types.is_floating(record.type):
                 record = pc.add(record, 0.0)  # -0.0 and 0.0 are one label
-            part = ranges.of(record)
+            encoded = record.dictionary_encode()
+            places = [bisect_right(cuts, label) for label in encoded.dictionary.to_pylist()]
+            part = np.array(places, np.int32)[encoded.indices.to_numpy()]
             none = np.zeros(batch.num_rows, np.int32)
             numbers = {
                 "item": batch.column("item").to_numpy(),
@@ -69,7 +71,7 @@ def place_entries(
             }
             yield pa.record_batch(
                 {
-                    "seat": np.array(ranges.seats, np.int32)[part],
+                    "seat": seats[part],
                     "part": part,
                     "record": record,
                     **{name: x.astype(np.int32) for name, x in numbers.items()},

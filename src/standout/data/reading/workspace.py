@@ -109,6 +109,6 @@ def one_row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def column_kinds(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+def column_kinds(con: Any, table: str) -> dict[str, str]:
     """SQL type of each column of a table, a view or a query in parentheses."""
     return {name: kind for name, kind, *_ in con.execute(f"DESCRIBE {table}").fetchall()}
