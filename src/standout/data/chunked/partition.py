@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -24,7 +24,7 @@ from standout.data.reading.columns import Roles
 from standout.data.reading.formats import FoundSource
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.read import PathLike, check_saved, found_source, read_found, versions
-from standout.data.reading.rows import RowCatalog, catalog_rows
+from standout.data.reading.rows import Batch, RowCatalog, catalog_rows
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey
 from standout.data.repeats import check_repeats
@@ -41,15 +41,64 @@ _IN_MEMORY = 24
 """Bytes of a row while its bucket is built: as it was written, sorted by record, and as posting lists."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """Rows of a source in buckets, and what is known of all of them."""
+    """Rows of a source in files, by range of records, and what is known of all of them.
 
-    catalog: RowCatalog
-    buckets: Buckets
-    """Rows with the fields record, item, and code and tick if there are values and times."""
-    block: int
-    """Records per block; buckets begin at multiples of it."""
+    Parameters
+    ----------
+    folder
+        Existing folder for the files.
+    catalog
+        What is known of all rows.
+    most_bytes
+        Limit for the rows of a file in memory, unless it holds a single block of records.
+    """
+
+    def __init__(self, folder: Path, catalog: RowCatalog, most_bytes: int) -> None:
+        coding, counts = catalog.coding, catalog.record_counts
+        self.catalog, self.like = catalog, coding.builder(np.zeros(1, np.int64))
+        self.block = index.fitting_block(counts.size, coding.n_items, catalog.n_entries)
+        """Records per block; ranges begin at multiples of it."""
+        fields = [("record", np.dtype(np.uint32)), ("item", self.like.item.dtype)]
+        fields += [("code", self.like.code.dtype)] if coding.has_value else []
+        fields += [("tick", self.like.tick.dtype)] if coding.has_time else []
+        self.row = np.dtype(fields)
+        """Type of a row; its field `record` holds the index of the record within the range."""
+        sizes = np.add.reduceat(counts, np.arange(0, counts.size, self.block)) * _IN_MEMORY
+        cuts = [self.block * first for first, _ in filled_ranges(sizes.tolist(), most_bytes)]
+        self.edges = np.array([*cuts, counts.size], np.int64)
+        """Records at which ranges begin, and the number of records."""
+        self.paths = [folder / f"bucket-{k:05}" for k in range(len(cuts))]
+
+    def fill(self, batches: Iterator[Batch], progress: Callable[[int, int], None]) -> None:
+        """Write all rows."""
+        n_written, n = 0, self.catalog.n_entries
+        with ExitStack() as stack:
+            files = [stack.enter_context(path.open("ab")) for path in self.paths]
+            for record, item, code, tick in batches:
+                bucket = (np.searchsorted(self.edges, record, side="right") - 1).astype(np.uint16)
+                rows = np.empty(record.size, self.row)
+                columns = {"item": item, "code": code, "tick": tick}
+                for name, column in {**columns, "record": record - self.edges[bucket]}.items():
+                    if column is not None:
+                        rows[name] = column
+                rows = rows[np.argsort(bucket, kind="stable")]
+                ends = np.cumsum(np.bincount(bucket, minlength=len(files)))
+                for file, part in zip(files, np.split(rows, ends[:-1]), strict=True):
+                    file.write(part.tobytes())
+                n_written += record.size
+                progress(n_written, n)
+        if n_written != n:
+            raise rows_differ()
+
+    def taken(self) -> Iterator[tuple[int, int, dict[str, Array]]]:
+        """First record, one after the last, and columns of each range, whose file is then removed."""
+        for k, path in enumerate(self.paths):
+            rows = np.fromfile(path, self.row)
+            columns = {name: np.ascontiguousarray(rows[name]) for name in self.row.names or ()}
+            del rows
+            yield int(self.edges[k]), int(self.edges[k + 1]), columns
+            path.unlink()
 
 
 def partition(
@@ -63,90 +112,9 @@ def partition(
 ) -> Partition:
     """Cut the view `rows` by record, after `survey`."""
     catalog, batches = catalog_rows(con, source, roles, found)
-    like, n = catalog.coding.builder(np.zeros(1, np.int64)), catalog.n_entries
-    block = index.fitting_block(catalog.record_counts.size, catalog.item_labels.size, n)
-    row = [("record", np.dtype(np.uint32)), ("item", like.item.dtype)]
-    row += [("code", like.code.dtype)] if catalog.coding.has_value else []
-    row += [("tick", like.tick.dtype)] if catalog.coding.has_time else []
-    edges = bucket_edges(catalog.record_counts, block, _IN_MEMORY, budget.bucket)
-    buckets = Buckets(folder, edges, np.dtype(row))
-    with buckets.opened():
-        for record, item, code, tick in batches:
-            buckets.add(record, item=item, code=code, tick=tick)
-            progress(int(buckets.n_rows.sum()), n)
-    if int(buckets.n_rows.sum()) != n:
-        raise rows_differ()
-    return Partition(catalog, buckets, block)
-
-
-def bucket_edges(record_counts: Array, step: int, row_bytes: int, most_bytes: int) -> Array:
-    """Records at which buckets begin, and the number of records.
-
-    Parameters
-    ----------
-    record_counts
-        Rows of each record.
-    step
-        Buckets begin at multiples of this many records.
-    row_bytes, most_bytes
-        Bytes that a row takes while its bucket is in memory, and the limit for a bucket of several
-        steps.
-    """
-    sizes = np.add.reduceat(record_counts, np.arange(0, record_counts.size, step)) * row_bytes
-    cuts = [step * first for first, _ in filled_ranges(sizes.tolist(), most_bytes)]
-    return np.array([*cuts, record_counts.size], np.int64)
-
-
-class Buckets:
-    """Files of rows, by range of records.
-
-    Parameters
-    ----------
-    folder
-        Existing folder for the files.
-    edges
-        Records at which buckets begin, and the number of records.
-    row
-        Type of a row; its field `record` holds the index of the record within the bucket.
-    """
-
-    def __init__(self, folder: Path, edges: Array, row: np.dtype[Any]) -> None:
-        self.edges, self.row = edges, row
-        self.paths = [folder / f"bucket-{k:05}" for k in range(edges.size - 1)]
-        self.n_rows = np.zeros(len(self.paths), np.int64)
-        self._files: list[IO[bytes]] = []
-
-    @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Keep the files open for `add`."""
-        with ExitStack() as stack:
-            self._files = [stack.enter_context(path.open("ab")) for path in self.paths]
-            yield
-
-    def add(self, record: Array, **columns: Array | None) -> None:
-        """Append rows; `record` holds indices of all records."""
-        bucket = (np.searchsorted(self.edges, record, side="right") - 1).astype(np.uint16)
-        order = np.argsort(bucket, kind="stable")
-        rows = np.empty(record.size, self.row)
-        rows["record"] = record - self.edges[bucket]
-        for name, column in columns.items():
-            if column is not None:
-                rows[name] = column
-        counts = np.bincount(bucket, minlength=len(self.paths))
-        for file, part in zip(
-            self._files, np.split(rows[order], np.cumsum(counts)[:-1]), strict=True
-        ):
-            file.write(part.tobytes())
-        self.n_rows += counts
-
-    def taken(self) -> Iterator[tuple[int, int, dict[str, Array]]]:
-        """First record, one after the last, and columns of each bucket, whose file is then removed."""
-        for k, path in enumerate(self.paths):
-            rows = np.fromfile(path, self.row)
-            columns = {name: np.ascontiguousarray(rows[name]) for name in self.row.names or ()}
-            del rows
-            yield int(self.edges[k]), int(self.edges[k + 1]), columns
-            path.unlink()
+    made = Partition(folder, catalog, budget.bucket)
+    made.fill(batches, progress)
+    return made
 
 
 def write_partition(made: Partition, folder: Path, progress: Callable[[int, int], None]) -> None:
@@ -159,7 +127,7 @@ def write_partition(made: Partition, folder: Path, progress: Callable[[int, int]
         files = _writers(made, folder)
         for writer in files.values():
             stack.callback(writer.close)
-        for lo, hi, rows in made.buckets.taken():
+        for lo, hi, rows in made.taken():
             builder = coding.builder(catalog.record_counts[lo:hi])
             builder.add(
                 rows["record"], rows["item"].astype(np.uint32), rows.get("code"), rows.get("tick")
@@ -225,7 +193,7 @@ def _writers(made: Partition, folder: Path) -> dict[str, ArrayWriter]:
         n if there else 0 for there in (catalog.coding.has_value, catalog.coding.has_time)
     )
     n_blocks = max(1, -(-n_records // made.block))
-    like = catalog.coding.builder(np.zeros(1, np.int64))
+    like = made.like
     shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
         "record_item": (like.item.dtype, (n,)),
         "record_code": (like.code.dtype, (n_code,)),
