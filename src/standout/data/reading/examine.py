@@ -40,11 +40,11 @@ def how_to_examine(found: FoundSource, options: ReadOptions, uses: Uses) -> How:
     """
     if found.archive is not None:
         archive = found.archive.absolute()
-        return partial(_examine_zip, archive, _versions([archive]), found.table, options, uses)
+        return partial(_examine_zip, archive, versions_of([archive]), found.table, options, uses)
     here = replace(found, paths=tuple(p.absolute() for p in found.paths))
     if found.is_copy:
         return _examine(here, None, options, uses)
-    return partial(_examine, here, _versions(_files(here)), options, uses)
+    return partial(_examine, here, versions_of(_files(here)), options, uses)
 
 
 def examine_frame(table: FrameTable, uses: Uses) -> Whole:
@@ -63,7 +63,7 @@ def _examine_zip(
     archive: Path, before: Versions, table: str | None, options: ReadOptions, uses: Uses
 ) -> Whole:
     try:
-        if _versions([archive]) != before:
+        if versions_of([archive]) != before:
             raise changed(archive.name)
         whole = hash_of_files([archive])
     except OSError:
@@ -80,7 +80,7 @@ def _examine(
     """All columns and the hash of a source; `before` is its version when it was read."""
     try:
         files = _files(found)
-        if before is not None and _versions(files) != before:
+        if before is not None and versions_of(files) != before:
             raise changed(found.name)
         sha = hash_of_files(files) if files else None
     except OSError:
@@ -95,7 +95,7 @@ def _examine(
             uses = examined(con, table, uses)
             if sha is None:
                 sha, covers = hash_of_cells(con, table), "all cells of the table"
-    if files and before is not None and _versions(files) != before:
+    if files and before is not None and versions_of(files) != before:
         raise changed(found.name)
     return Whole(uses, sha, covers)
 
@@ -109,8 +109,8 @@ def _files(found: FoundSource) -> list[Path]:
     ]
 
 
-def _versions(files: list[Path]) -> Versions:
-    """What changes when a file is written or replaced."""
+def versions_of(files: Iterable[Path]) -> Versions:
+    """What changes when a file is written or replaced: file number, size and time of the last change."""
     stats = [path.stat() for path in files]
     return [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for s in stats]
 

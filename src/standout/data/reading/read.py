@@ -19,12 +19,11 @@ from standout.data.catalog import Catalog
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
 from standout.data.reading.columns import Roles, check_ignored, choose_columns, inventory
-from standout.data.reading.examine import examine_frame, how_to_examine
+from standout.data.reading.examine import Versions, examine_frame, how_to_examine, versions_of
 from standout.data.reading.file_content import is_zip_file, unzipped
 from standout.data.reading.formats import FoundSource, find_source
-from standout.data.reading.number_rules import number_rule
 from standout.data.reading.options import ReadOptions
-from standout.data.reading.profile import Profile, is_constant_per, profile_columns
+from standout.data.reading.profile import Profile, is_constant_per, number_rule, profile_columns
 from standout.data.reading.remote import remote_of
 from standout.data.reading.rows import catalog_rows
 from standout.data.reading.servers import copy_objects, download, find_objects
@@ -135,13 +134,12 @@ def read_found(
     return made
 
 
-def versions(found: FoundSource) -> list[tuple[int, ...]]:
-    """What changes when a file is written or replaced: file number, size and time of the last change."""
+def versions(found: FoundSource) -> Versions:
+    """Versions of the files of a source."""
     try:
-        stats = [path.stat() for path in found.paths]
+        return versions_of(found.paths)
     except OSError as error:
         raise InputError(f"cannot read {found.name}: {error.strerror}") from None
-    return [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for s in stats]
 
 
 def from_frame(frame: Any, options: ReadOptions) -> Dataset:

@@ -336,21 +336,11 @@ def _unreadable(name: str, error: Exception, *, opened: bool = False) -> InputEr
     text = str(error)
     if getattr(error, "errno", None) == 28:
         return InputError(f"cannot copy {name}: {getattr(error, 'strerror', None)}")
-    if (
-        "ACCESS_DENIED" in text
-        or "403" in text
-        or "INVALID_ACCESS_KEY" in text
-        or "SIGNATURE" in text
-    ):
+    if re.search("ACCESS_DENIED|403|INVALID_ACCESS_KEY|SIGNATURE", text):
         return InputError(
             f"{name}: the store refuses access: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the login of gs://"
         )
-    if (
-        "NO_SUCH" in text
-        or "404" in text
-        or "does not exist" in text
-        or "not found" in text.lower()
-    ):
+    if re.search("NO_SUCH|404|does not exist|(?i:not found)", text):
         return InputError(f"{name}: there is no such bucket or file")
     if isinstance(error, (pa.ArrowInvalid, ValueError)) and not isinstance(error, OSError):
         if opened:

@@ -10,8 +10,8 @@ import duckdb
 
 from standout.data.cleaning import Cleaning
 from standout.data.reading.columns import Roles
-from standout.data.reading.number_rules import NumberRule, number_rule
 from standout.data.reading.options import ReadOptions
+from standout.data.reading.profile import NumberRule, number_rule
 from standout.data.reading.source import Source
 from standout.data.reading.time_rules import TimeRule, time_rule
 from standout.data.reading.workspace import column_kinds, is_number, one_row, quoted

@@ -153,12 +153,9 @@ def _without_header(rows: list[list[str]], delimiter: str, name: str, wide: bool
     if delimiter in ("\t", "::") and sum(row == [True] * 4 for row in filled) * 2 > len(filled):
         which = "u.data" if delimiter == "\t" else "ratings.dat"
         return Layout(MOVIELENS, delimiter, False, "", (f"layout: MovieLens {which}",))
-    wide_header = not numbers[0] and all(numbers[1:]) and len(first) > 5
-    hint = (
-        f". If each row is a person and each column an item, use {option('wide', None)}"
-        if wide_header
-        else ""
-    )
+    hint = ""
+    if not numbers[0] and all(numbers[1:]) and len(first) > 5:
+        hint = f". If each row is a person and each column an item, use {option('wide', None)}"
     raise _no_header(name, "its first line holds numbers", hint)
 
 

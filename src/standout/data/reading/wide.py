@@ -13,9 +13,8 @@ from standout.data.reading.columns import (
     ignored_note,
     listed,
 )
-from standout.data.reading.number_rules import number_rule
 from standout.data.reading.options import GUESS, ReadOptions
-from standout.data.reading.profile import Profile, profile_columns, trimmed
+from standout.data.reading.profile import Profile, number_rule, profile_columns, trimmed
 from standout.data.reading.source import Source, SourceTable
 from standout.data.reading.workspace import identifier, one_row
 from standout.errors import ColumnError, option
