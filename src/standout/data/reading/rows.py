@@ -6,6 +6,7 @@ A dataset in memory, in a folder and on a cluster codes its rows with `Coding`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -167,40 +168,33 @@ def _merged(
     how, n_items = found.cleaning.repeats, both[1].labels.size
     counts = np.zeros(both[0].labels.size, np.int64)
     n_rows = 0
-    adding = con.cursor()  # the connection is streaming rows
-    adding.execute("CREATE TABLE merged (record BIGINT, item BIGINT, value DOUBLE, tick BIGINT)")
-    for first, batch in _whole_records(_numbered(con, both, has_value, has_time)):
-        n_rows += batch["record"].size
-        n_records = int(batch["record"][-1]) + 1
-        rows = SourceRows(
-            batch["record"],
-            batch["item"],
-            batch.get("value"),
-            batch.get("tick"),
-            batch.get("moment"),
+    with closing(con.cursor()) as adding:  # the connection is streaming rows
+        adding.execute(
+            "CREATE TABLE merged (record BIGINT, item BIGINT, value DOUBLE, tick BIGINT)"
         )
-        rows = merge_repeats(rows, how, n_records, n_items)
-        counts[first : first + n_records] = np.bincount(rows.record, minlength=n_records)
-        columns = {"record": rows.record + np.int64(first), "item": rows.item}
-        columns |= {"value": rows.value} if rows.value is not None else {}
-        columns |= {"tick": rows.tick} if rows.tick is not None else {}
-        made = pa.table({name: pa.array(x, from_pandas=True) for name, x in columns.items()})
-        adding.register("made", made)
-        adding.execute(f"INSERT INTO merged ({', '.join(columns)}) SELECT * FROM made")
-        adding.unregister("made")
-    adding.close()
+        for first, batch in _whole_records(_numbered(con, both, has_value, has_time)):
+            n_rows += batch["record"].size
+            n_records = int(batch["record"][-1]) + 1
+            channels = (batch.get(name) for name in ("value", "tick", "moment"))
+            rows = SourceRows(batch["record"], batch["item"], *channels)
+            rows = merge_repeats(rows, how, n_records, n_items)
+            counts[first : first + n_records] = np.bincount(rows.record, minlength=n_records)
+            columns = {"record": rows.record + np.int64(first), "item": rows.item}
+            columns |= {"value": rows.value} if rows.value is not None else {}
+            columns |= {"tick": rows.tick} if rows.tick is not None else {}
+            made = pa.table({name: pa.array(x, from_pandas=True) for name, x in columns.items()})
+            adding.register("made", made)
+            adding.execute(f"INSERT INTO merged ({', '.join(columns)}) SELECT * FROM made")
+            adding.unregister("made")
     if n_rows != found.n_rows:
         raise rows_differ()
     con.execute("SET preserve_insertion_order = false")
     con.execute("CREATE OR REPLACE VIEW rows AS SELECT * FROM merged")
-    numbered = (
-        Labels(labels.role, labels.labels, n, 0, np.arange(labels.labels.size, dtype=np.uint32))
+    records, items = (
+        replace(labels, counts=n, low=0, lookup=np.arange(n.size, dtype=np.uint32), cells=None)
         for labels, n in zip(both, (counts, both[1].counts), strict=True)
     )
-    return _merged_survey(con, found, has_value or how == "count", has_time), (
-        next(numbered),
-        next(numbered),
-    )
+    return _merged_survey(con, found, has_value or how == "count", has_time), (records, items)
 
 
 def _merged_survey(
@@ -250,6 +244,8 @@ def _whole_records(
     """Batches cut between records, which count from the first one of the batch; and the index of that one."""
     rest: dict[str, Array] = {}
     for batch in batches:
+        if not batch["record"].size:
+            continue
         whole = {name: np.concatenate([rest[name], x]) if rest else x for name, x in batch.items()}
         cut = int(np.searchsorted(whole["record"], whole["record"][-1]))
         rest = {name: x[cut:] for name, x in whole.items()}
