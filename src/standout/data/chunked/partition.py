@@ -267,13 +267,15 @@ def _reused_or_built(
             raise ParameterError(
                 f"work={work.name!r} cannot be written to: {error.strerror}"
             ) from None
-        _build(found, options, folder, budget, progress, lambda made: _seal(seals, key, made))
+        _build(
+            found,
+            options,
+            folder,
+            budget,
+            progress,
+            lambda made: seals.keep(key, _stamps(made)),
+        )
     return folder
-
-
-def _seal(seals: Kept, key: str, folder: Path) -> None:
-    """Note the files of a partition: only these files, as they are now, are used by a later run."""
-    seals.keep(key, _stamps(folder))
 
 
 def _is_sealed(seals: Kept, key: str, folder: Path) -> bool:
@@ -284,6 +286,7 @@ def _is_sealed(seals: Kept, key: str, folder: Path) -> bool:
 
 
 def _stamps(folder: Path) -> list[Any]:
+    """Files of a partition as they are now: only these are used by a later run."""
     return [stamp(path) for path in sorted(folder.iterdir())]
 
 
@@ -293,7 +296,7 @@ def _build(
     folder: Path,
     budget: Budget,
     progress: Progress | None,
-    seal: Callable[[Path], None] | None = None,
+    seal: Callable[[Path], object] | None = None,
 ) -> None:
     """Write the source as a saved folder, completely or not at all; `seal` is called when all files are there."""
 

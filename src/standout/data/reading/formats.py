@@ -23,15 +23,15 @@ READERS: dict[str, tuple[Recognizer, FrameReader]] = {}
 """Formats that authors registered: how a file is recognized, and how it becomes a frame."""
 
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow-stream"}
+_PARQUET_ENDINGS = (".parquet", ".parq", ".pq")
 _CALLED = {
-    "a Parquet": (".parquet", ".parq", ".pq"),
+    "a Parquet": _PARQUET_ENDINGS,
     "an Arrow IPC": (".arrow", ".feather", ".ipc"),
 }
 _NETFLIX_HEAD = re.compile(rb"\s*\d+:\s*\n\d+,\d,\d{4}-\d\d-\d\d\s*(\n|$)")
 _NETFLIX_NAME = re.compile(r"(mv_\d+|combined_data_\d+)\.txt(\.gz|\.zst)?")
 _MOVIELENS_NAME = re.compile(r"(ratings\.(csv|dat)|u\.data)(\.gz|\.zst)?")
 _JSON_HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*(\"|\})")
-_PARQUET_NAMES = ("*.parquet", "*.parq", "*.pq")
 _TEXT_NAME = re.compile(
     r".*\.(csv|tsv|tab|psv|dat|data|jsonl|ndjson|json|xlsx|arrow|feather)(\.gz|\.zst)?",
     re.IGNORECASE,
@@ -209,21 +209,16 @@ def _in_folder(folder: Path, name: str) -> FoundSource:
         return FoundSource("delta", (folder,), name)
     if any((folder / "metadata").glob("*.metadata.json")):
         return FoundSource("iceberg", (folder,), name)
-    parquet = sorted(
-        p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder)
-    )
-    if parquet:
+    data = sorted(p for p in folder.rglob("*") if _is_data(p, folder))
+    if parquet := [p for p in data if p.suffix in _PARQUET_ENDINGS]:
         return FoundSource("parquet", tuple(parquet), name)
-    netflix = sorted(p for p in folder.iterdir() if _NETFLIX_NAME.fullmatch(p.name))
-    if netflix:
+    inside = sorted(folder.iterdir())
+    if netflix := [p for p in inside if _NETFLIX_NAME.fullmatch(p.name)]:
         return FoundSource("netflix", tuple(netflix), name)
-    movielens = sorted(p for p in folder.iterdir() if _MOVIELENS_NAME.fullmatch(p.name))
+    movielens = [p for p in inside if _MOVIELENS_NAME.fullmatch(p.name)]
     if len(movielens) == 1:
-        return FoundSource(_file_kind(movielens[0]), (movielens[0],), f"{name}/{movielens[0].name}")
-    files = sorted(
-        p for p in folder.rglob("*") if _is_data(p, folder) and _TEXT_NAME.fullmatch(p.name)
-    )
-    if files:
+        return _together(movielens, name)
+    if files := [p for p in data if _TEXT_NAME.fullmatch(p.name)]:
         return _together(files, name)
     raise InputError(
         f"folder {name} holds no data that can be read: no Parquet, CSV or JSON files, no saved dataset, no Netflix "
