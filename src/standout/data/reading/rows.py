@@ -175,8 +175,13 @@ def _merged(
         for first, batch in _whole_records(_numbered(con, both, has_value, has_time)):
             n_rows += batch["record"].size
             n_records = int(batch["record"][-1]) + 1
-            channels = (batch.get(name) for name in ("value", "tick", "moment"))
-            rows = SourceRows(batch["record"], batch["item"], *channels)
+            rows = SourceRows(
+                batch["record"],
+                batch["item"],
+                batch.get("value"),
+                tick=batch.get("tick"),
+                moment=batch.get("moment"),
+            )
             rows = merge_repeats(rows, how, n_records, n_items)
             counts[first : first + n_records] = np.bincount(rows.record, minlength=n_records)
             columns = {"record": rows.record + np.int64(first), "item": rows.item}
