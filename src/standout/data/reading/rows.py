@@ -125,12 +125,8 @@ def catalog_rows(
         raise rows_differ()
     notes = tuple(labels.note for labels in both if labels.note)
     cleaning = replace(found.cleaning, notes=(*found.cleaning.notes, *notes))
-    n_source_rows, has_value, has_time = (
-        found.n_rows,
-        roles.value is not None,
-        roles.time is not None,
-    )
-    found = replace(found, cleaning=cleaning)
+    n_source_rows, found = found.n_rows, replace(found, cleaning=cleaning)
+    has_value, has_time = roles.value is not None, roles.time is not None
     if cleaning.repeats != "keep":
         found, both = _merged(con, found, both, has_value, has_time)
         has_value = has_value or cleaning.repeats == "count"
