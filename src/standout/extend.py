@@ -14,6 +14,7 @@ from standout.attacks.verdicts import Outcome
 from standout.data.catalog import Catalog
 from standout.data.index import Shard
 from standout.data.mechanism import ItemMap, Mechanism, TimeMap
+from standout.data.reading.formats import register_reader
 from standout.data.tasks import Result, Task
 from standout.defenses.defense import Defense, register_defense
 from standout.engines.engine import Engine
@@ -61,6 +62,8 @@ __all__ = [
     "register_view",
     "GroupsView",
     "SequenceView",
+    # readers of files
+    "register_reader",
     # engines
     "Engine",
     "Task",

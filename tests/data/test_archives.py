@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from standout.data.dataset import Dataset
-from standout.data.reading import archives
+from standout.data.reading import file_content
 from standout.errors import InputError, RowError
 
 ROWS = [(u, i, (u * 7 + i * 3) % 10 + 1) for u in range(1, 9) for i in range(1, 7) if (u + i) % 3]
@@ -135,7 +135,7 @@ def bomb(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["csv.gz", "csv.zst", "zip", "xlsx", "txt.gz", "arrow"])
 def test_a_bomb_is_refused_at_the_stated_ratio(tmp_path, monkeypatch, kind):
     path = bomb(tmp_path, kind)
-    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1_000_000)
+    monkeypatch.setattr(file_content, "ALWAYS_ALLOWED", 1_000_000)
     with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
         Dataset.read(path)
 
@@ -143,7 +143,7 @@ def test_a_bomb_is_refused_at_the_stated_ratio(tmp_path, monkeypatch, kind):
 def test_small_files_may_pack_as_well_as_they_like(tmp_path):
     path = tmp_path / "x.csv.gz"
     path.write_bytes(gzip.compress(b"user,item\n" + b"1,2\n" * 500_000))
-    assert path.stat().st_size * archives.MOST_TIMES < 2_000_000
+    assert path.stat().st_size * file_content.MOST_TIMES < 2_000_000
     assert Dataset.read(path).n_entries == 500_000
 
 

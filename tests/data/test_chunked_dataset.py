@@ -14,6 +14,7 @@ import pytest
 import standout as so
 from standout.data import labels
 from standout.data.chunked.memory import available_memory, bytes_of
+from standout.data.reading import rows
 from standout.errors import InputError, ParameterError, RowError
 
 SCALARS = (
@@ -290,3 +291,26 @@ def test_an_unknown_option_of_reading_is_refused():
 
 def test_the_memory_of_this_machine_is_known():
     assert 10**8 < available_memory() < 2**50
+
+
+@pytest.mark.parametrize("how", ["last", "first", "max", "sum", "count"])
+def test_repeats_are_merged_across_the_batches_in_which_rows_arrive(tmp_path, monkeypatch, how):
+    monkeypatch.setattr(rows, "BATCH", 2048)
+    rng = np.random.default_rng(8)
+    n = 20_000
+    # one record has more rows than three batches
+    record = np.where(rng.random(n) < 0.4, 7, rng.integers(0, 900, n))
+    item, value = rng.integers(0, 300, n), rng.integers(1, 50, n) / 8
+    day = rng.integers(10_000, 10_020, n).astype(float)
+    value[rng.random(n) < 0.05], day[rng.random(n) < 0.05] = np.nan, np.nan
+    expected = so.Dataset.from_arrays(record, item, value, day, repeats=how)
+    columns = {"user": record, "item": item, "rating": value, "day": day}
+    table = {name: pa.array(x, from_pandas=True) for name, x in columns.items()}
+    pq.write_table(pa.table(table), tmp_path / "x.parquet")
+    options = {"time_unit": "day", "repeats": how}
+    for kind in (so.Dataset, so.ChunkedDataset):
+        read = kind.read(tmp_path / "x.parquet", **options)
+        assert read.fingerprint == expected.fingerprint
+        assert read.cleaning.repeated_pairs == expected.cleaning.repeated_pairs
+        assert read.cleaning.values_missing == expected.cleaning.values_missing
+        assert read.cleaning.times_missing == expected.cleaning.times_missing

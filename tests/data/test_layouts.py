@@ -6,6 +6,7 @@ import gzip
 import io
 import tarfile
 from datetime import date
+from functools import partial
 
 import numpy as np
 import pytest
@@ -206,10 +207,9 @@ def test_pieces_of_any_size_parse_the_same(n, piece, seed):
         lines += [f"{c},{c % 5 + 1},2004-02-{d:02d}" for c, d in rng.integers(1, 29, (n, 2))]
     text = ("\n".join(lines) + "\n").encode()
     whole, pieces = netflix.Parsed(), netflix.Parsed()
-    netflix._parse_stream(netflix._chunks(io.BytesIO(text)), "x", whole)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(netflix, "_CHUNK", piece)
-        netflix._parse_stream(netflix._chunks(io.BytesIO(text)), "x", pieces)
+    for size, parsed in ((len(text), whole), (piece, pieces)):
+        read = partial(io.BytesIO(text).read, size)
+        netflix._parse_stream(netflix._whole_lines(iter(read, b"")), "x", parsed)
     assert whole.table().to_pydict() == pieces.table().to_pydict()
     assert whole.table().num_rows == 3 * n
     assert whole.bad_lines == pieces.bad_lines == 0

@@ -10,7 +10,7 @@ import pytest
 
 from standout.data.build import EntryBuilder, _sort_records, count_pairs
 from standout.data.dataset import Dataset
-from standout.data.reading import stream
+from standout.data.reading import read
 from standout.errors import InputError
 
 
@@ -181,11 +181,11 @@ def test_entries_beyond_two_to_the_31_are_placed_where_they_belong():
 
 def test_more_rows_than_memory_are_refused_before_memory_is_taken(tmp_path, monkeypatch):
     path = parquet(tmp_path, user=np.zeros(1000, int), item=np.zeros(1000, int))
-    monkeypatch.setattr(stream, "_physical_memory", lambda: 2000.0)
+    monkeypatch.setattr(read, "_physical_memory", lambda: 2000.0)
     with pytest.raises(InputError, match="1,000 rows need about 0 GB of memory"):
         Dataset.read(path)
     monkeypatch.undo()
-    assert stream._physical_memory() > 1e8
+    assert read._physical_memory() > 1e8
 
 
 @pytest.mark.parametrize(("n_levels", "tick_span"), [(3, 9), (300, 70_000), (100_000, 2**32 - 2)])

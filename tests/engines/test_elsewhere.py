@@ -7,6 +7,7 @@ from same_findings import assert_same_findings
 
 import standout as so
 from standout.data.synthetic import twin_dataset
+from standout.data.totals import ON_SPARK, unordered_fingerprint
 
 WHO = {
     "exact": so.Adversary(knows=3),
@@ -50,6 +51,17 @@ def test_targets_and_knowledge_are_the_same_wherever_the_records_lie(pair, who):
     one, other = (who.sample(data, targets, seed=3) for data in (here, there))
     for name in ("item", "value", "time", "length"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_knowledge_drawn_in_memory_is_recognized_on_the_same_data_on_a_cluster(pair):
+    here, there = pair
+    far = Elsewhere(here, [0, 50, here.n_records])
+    far._fingerprint = unordered_fingerprint(there)
+    assert far.fingerprint.startswith(ON_SPARK)
+    others = here.with_entries(value=np.roll(here.levels[np.minimum(here.record_code, 4)], 1))
+    for source, expected in ((here, True), (there, True), (far, True), (others, False)):
+        aux = WHO["dated"].sample(source, np.arange(10), seed=3)
+        assert aux.bind(far).from_release == expected
 
 
 @pytest.mark.parametrize("name", so.attack_names())

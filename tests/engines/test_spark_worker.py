@@ -18,7 +18,14 @@ from spark_here import on_spark
 
 from standout.data.tasks import FetchRows
 from standout.engines.spark import MOST_MISSED, ClusterShards
-from standout.engines.spark_worker import KeptShards, RunKept, RunTask, Sent, WorkerResult, carried
+from standout.engines.spark_worker import (
+    KeptShards,
+    Sent,
+    WorkerResult,
+    on_worker,
+    run_kept,
+    run_task,
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +75,8 @@ def test_a_worker_answers_for_the_shards_that_it_was_sent_and_names_those_that_i
     sent = pa.record_batch(
         {"part": pa.array([0, 2], pa.int32()), "payload": [pickle.dumps(shards[k]) for k in (0, 2)]}
     )
-    list(RunTask(shared, "mine", 1)(iter([sent])))
-    (found,) = RunKept(shared, "mine")(iter([(0,), (1,), (2,)]))
+    list(run_task(shared, "mine", 1, iter([sent])))
+    (found,) = run_kept(shared, "mine", iter([(0,), (1,), (2,)]))
     assert found.missing == (1,)
     expected = task.run(shards[0]).merge(task.run(shards[2]))
     assert found.result.record.tolist() == expected.record.tolist()
@@ -77,14 +84,13 @@ def test_a_worker_answers_for_the_shards_that_it_was_sent_and_names_those_that_i
 
 
 def test_a_partition_without_shards_gives_no_answer():
-    assert list(RunKept(None, "mine")(iter([]))) == []
+    assert list(run_kept(None, "mine", iter([]))) == []
     assert WorkerResult(None, ()).merge(WorkerResult(None, (3,))) == WorkerResult(None, (3,))
 
 
-class _Nothing:
-    @carried
-    def __call__(self, batches):
-        yield from batches
+@on_worker
+def pass_on(batches):
+    yield from batches
 
 
 def test_a_worker_spends_no_time_on_collecting_modules_and_reading_zip_files_between_tasks(
@@ -102,7 +108,7 @@ def test_a_worker_spends_no_time_on_collecting_modules_and_reading_zip_files_bet
     gc.unfreeze()  # what conftest.py froze
     assert gc.get_freeze_count() < 1000
     try:
-        assert list(_Nothing()(iter([1, 2]))) == [1, 2]
+        assert list(pass_on(iter([1, 2]))) == [1, 2]
         assert gc.get_freeze_count() > 1000
     finally:
         gc.unfreeze()

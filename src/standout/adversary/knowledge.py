@@ -23,6 +23,7 @@ from standout.data.labels import find_labels, index_labels
 from standout.data.mechanism import ItemMap
 from standout.data.time_arrays import days_of
 from standout.data.times import PER_DAY, check_time_unit, unit_by_size
+from standout.data.totals import is_same_content
 from standout.errors import InputError, ParameterError
 
 
@@ -335,7 +336,7 @@ def _same_content(one: Catalog, other: Catalog) -> bool:
             data.ticks_per_day,
         )
 
-    return sizes(one) == sizes(other) and one.fingerprint == other.fingerprint
+    return sizes(one) == sizes(other) and is_same_content(one, other)
 
 
 def _renamed(labels: Array, names: ItemMap, released: Array) -> tuple[Array, Array]:

@@ -19,8 +19,14 @@ def budget_for(path: str, engine: str, memory: str | None, log: Console) -> int 
     Without --memory and --engine chunked, an estimate of the data's size decides, and a sentence
     says so.
     """
-    from standout.data.chunked.estimate import needed_memory
-    from standout.data.chunked.memory import LEAST, MEMORY, available_memory, bytes_of, in_words
+    from standout.data.chunked.memory import (
+        LEAST,
+        MEMORY,
+        available_memory,
+        bytes_of,
+        in_words,
+        needed_memory,
+    )
 
     if engine not in ("memory", "chunked"):
         if memory is not None:

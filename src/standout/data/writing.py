@@ -179,11 +179,10 @@ def write_file(path: Path, write: Callable[[Path], Any], *, private: bool = Fals
 
 def _found(path: Any, keywords: dict[str, Any], *, look: bool = True) -> tuple[str, str, bool]:
     """Kind of the source, its delimiter, and whether it has a header."""
-    from standout.data.reading.archives import head_of
-    from standout.data.reading.encodings import decoded, encoding_of
+    from standout.data.reading.file_content import decoded, encoding_of, head_of
     from standout.data.reading.formats import find_source
-    from standout.data.reading.layout import find_layout
     from standout.data.reading.options import ReadOptions
+    from standout.data.reading.text import find_layout
 
     if (
         str(path) == "-"

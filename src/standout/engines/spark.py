@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, TypeVar
 from uuid import uuid4
 from weakref import WeakKeyDictionary, finalize
@@ -23,12 +23,12 @@ from standout.data.index import Shard
 from standout.data.tasks import Result, Task
 from standout.engines.spark_worker import (
     FAILED,
-    MergeResults,
-    RunKept,
-    RunTask,
     Sent,
     WorkerResult,
+    merge_results,
     merged,
+    run_kept,
+    run_task,
     seats_for,
 )
 from standout.errors import EngineError, InputError
@@ -137,7 +137,7 @@ class SparkEngine:
     def _kept(self, shared: Any, shards: ClusterShards) -> WorkerResult:
         """Run the task on the shards that workers hold."""
         with _quiet(), _translated():
-            answers = shards.numbers.mapPartitions(RunKept(shared, shards.name))
+            answers = shards.numbers.mapPartitions(partial(run_kept, shared, shards.name))
             few = (
                 answers.collect()
                 if shards.n_shards <= FAN_IN
@@ -148,11 +148,15 @@ class SparkEngine:
     def _sent(self, shared: Any, shards: ClusterShards, frame: Any) -> list[bytes]:
         """Send shards to workers and run the task on them: results, pickled, at most `FAN_IN` of them."""
         n = -(-shards.n_shards // FAN_IN)
-        results = self.apply(frame, RunTask(shared, shards.name, n), "part int, result binary")
+        results = self.apply(
+            frame, partial(run_task, shared, shards.name, n), "part int, result binary"
+        )
         while n > 1:
             fewer = -(-n // FAN_IN)
             results = self.apply(
-                results.repartition(n, "part"), MergeResults(fewer), "part int, result binary"
+                results.repartition(n, "part"),
+                partial(merge_results, fewer),
+                "part int, result binary",
             )
             n = fewer
         with self._same_workers():
@@ -253,11 +257,6 @@ class SparkEngine:
         found = counts.where("record IS NOT NULL").groupBy("record")
         summed = found.agg(functions.sum("n").alias("n"), functions.first("place").alias("place"))
         return summed.orderBy("place").limit(most)
-
-    def count(self, frame: Any) -> int:
-        """Number of rows."""
-        with _quiet(), _translated():
-            return int(frame.count())
 
 
 def _dropped(frame: Any) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,42 +19,35 @@ from standout.data.mechanism import Origin
 from standout.data.reading.columns import Roles
 from standout.data.reading.options import GUESS, Column, ReadOptions
 from standout.data.reading.profile import SAMPLE
+from standout.data.reading.rows import Coding
 from standout.data.reading.source import Source
 from standout.data.reading.survey import Survey, survey
-from standout.data.reading.workspace import workspace
+from standout.data.reading.workspace import column_kinds, workspace
 from standout.data.tasks import FetchRows, Result, Task
+from standout.data.totals import Counted, CountPairs, unordered_fingerprint
 from standout.engines.spark import ClusterShards, SparkEngine
 from standout.engines.spark_shards import (
     ENTRIES,
     RECORDS,
-    BuildRecords,
-    Coding,
-    CountPairs,
-    FinishShards,
-    HashRecords,
-    PlaceEntries,
+    build_records,
+    count_hashes,
+    finish_shards,
+    place_entries,
 )
-from standout.engines.spark_source import NAME, ClusterConnection, roles_of
-from standout.engines.spark_tally import SHARD_ENTRIES, SPARK_KINDS, ClusterTally
-from standout.engines.spark_worker import seats_for
+from standout.engines.spark_source import (
+    NAME,
+    SHARD_ENTRIES,
+    SPARK_KINDS,
+    ClusterConnection,
+    ClusterTally,
+    roles_of,
+)
 from standout.errors import InputError, ParameterError
 
 R = TypeVar("R", bound=Result)
 
 MOST_FETCHED = 4
 """Sets of fetched records that stay on the driver: an audit asks for the rows of its targets again and again."""
-
-
-class Totals(NamedTuple):
-    """Numbers of the whole dataset, as `Catalog` names them."""
-
-    n_records: int
-    n_entries: int
-    has_value: bool
-    has_time: bool
-    length_counts: Array
-    content: Array
-    """uint64 (2): sums of hashes of the records."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,8 +66,13 @@ class SparkDataset(Catalog):
     first_tick: int
     tick_span: int
     time_resolution: str
-    totals: Totals
     cleaning: Cleaning
+    counted: Counted
+    n_records: int = 0
+    n_entries: int = 0
+    """Number of entries; every event counts."""
+    has_value: bool = False
+    has_time: bool = False
     origin: Origin | None = None
 
     @classmethod
@@ -138,29 +136,9 @@ class SparkDataset(Catalog):
         return _read(cls, machine, machine.frame_of(source), options, shards)
 
     @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return self.totals.n_records
-
-    @property
-    def n_entries(self) -> int:
-        """Number of entries; every event counts."""
-        return self.totals.n_entries
-
-    @property
-    def has_value(self) -> bool:
-        """Whether entries carry values."""
-        return self.totals.has_value
-
-    @property
-    def has_time(self) -> bool:
-        """Whether entries carry times."""
-        return self.totals.has_time
-
-    @property
     def length_counts(self) -> Array:
         """int64 (longest + 1): number of records with 0, 1, … distinct items."""
-        return self.totals.length_counts
+        return self.counted.length_counts
 
     @property
     def no_tick(self) -> int:
@@ -174,19 +152,7 @@ class SparkDataset(Catalog):
         It is the same however the rows lie on the cluster, but not the fingerprint of the same data
         in memory, which goes through all entries in order.
         """
-        made = sha256()
-        for array in (
-            self.item_labels,
-            self.supports,
-            self.levels,
-            # part of the digest since values could have bounds
-            *(np.empty(0), np.empty(0)),
-            self.length_counts,
-            self.totals.content,
-            np.array([self.first_tick, self.tick_span, self.n_records, self.n_entries]),
-        ):
-            made.update(repr((array.dtype.str, array.tolist())).encode())
-        return f"spark:{made.hexdigest()}"
+        return unordered_fingerprint(self, self.counted.content)
 
     @property
     def all_shards(self) -> ClusterShards:
@@ -221,29 +187,17 @@ def _read(
     shards: int | None,
 ) -> SparkDataset:
     roles = roles_of(engine, frame, options, SAMPLE)
-    chosen = frame.select(
-        *(frame[f"`{name}`"].alias(role) for role, name in roles.chosen().items())
-    )
-    chosen = engine.persist(chosen)
+    columns = (frame[f"`{name}`"].alias(role) for role, name in roles.chosen().items())
+    chosen = engine.persist(frame.select(*columns))
     try:
         with workspace(NAME) as (local, _):
-            con = ClusterConnection(engine, chosen, _kinds(engine, chosen, local), local)
+            local.register("empty", engine.fetch(chosen.limit(0)))
+            con = ClusterConnection(engine, chosen, column_kinds(local, "empty"), local)
             source = Source(NAME, text=False, place=lambda n: f"row {n:,} of its partition")
             found = survey(con, source, roles, options)
             return _built(cls, con, source, roles, found, shards)
     finally:
         chosen.unpersist()
-
-
-def _kinds(engine: SparkEngine, frame: Any, local: Any) -> dict[str, str]:
-    """SQL type of each column in DuckDB."""
-    empty = engine.fetch(frame.limit(0))
-    local.register("empty", empty)
-    kinds = {
-        name: kind for name, kind, *_ in local.execute("DESCRIBE SELECT * FROM empty").fetchall()
-    }
-    local.unregister("empty")
-    return kinds
 
 
 def _built(
@@ -255,57 +209,34 @@ def _built(
     shards: int | None,
 ) -> SparkDataset:
     """Catalog and shards of the view `rows`."""
-    engine, kinds = (
-        con.engine,
-        {name: kind for name, kind, *_ in con.execute("DESCRIBE rows").fetchall()},
-    )
+    engine, kinds = con.engine, column_kinds(con, "rows")
     if kinds["record"] == "VARCHAR" and dict(con.views.columns)["record"].startswith("DECIMAL"):
         raise InputError(
             f"column {roles.record!r} holds decimal numbers of many digits as labels of records, which cannot be ordered "
             "on Spark: cast it to bigint or to string"
         )
+    has_value, has_time = roles.value is not None, roles.time is not None
     tally = ClusterTally(con, kinds, found, 3 * engine.cores if shards is None else shards)
     try:
         labels, cells, note = tally.items(source)
-        levels = np.empty(0) if roles.value is None else tally.values()
-        n_shards = shards or _fitting_shards(engine, found.n_rows, labels.size)
-        cuts = tally.cuts(n_shards)
+        levels = tally.values() if has_value else np.empty(0)
+        cuts = tally.cuts(shards or _fitting_shards(engine, found.n_rows, labels.size))
     finally:
         tally.frame.unpersist()
-    cleaning = found.cleaning
-    cleaning = replace(cleaning, notes=(*cleaning.notes, note)) if note else cleaning
-    has_time, n_shards = roles.time is not None, len(cuts) + 1
-    coding = Coding(
-        labels.size,
-        roles.value is not None,
-        has_time,
-        levels,
-        found.first_tick,
-        found.tick_span,
-    )
-    place = PlaceEntries(con.views, coding, cells, cuts, seats_for(n_shards))
+    coding = Coding(labels.size, has_value, has_time, levels, found.first_tick, found.tick_span)
+    n_shards = len(cuts) + 1
+    place = partial(place_entries, con.views, coding, cells, cuts)
     entries = engine.apply(con.frame, place, ENTRIES.format(SPARK_KINDS[kinds["record"]]))
-    records = engine.persist(
-        engine.apply(entries.repartition(n_shards, "seat"), BuildRecords(coding), RECORDS)
-    )
+    entries = entries.repartition(n_shards, "seat")
+    records = engine.persist(engine.apply(entries, partial(build_records, coding), RECORDS))
     try:
-        sizes = engine.fetch(records.select("part", "n_records", "n_entries", "n_pairs")).sort_by(
-            "part"
-        )
-        counts = np.zeros((n_shards, 3), np.int64)
-        counts[sizes.column("part").to_numpy()] = np.stack(
-            [sizes.column(k).to_numpy() for k in (1, 2, 3)], 1
-        )
-        n_records, n_entries, n_pairs = counts.sum(0).tolist()
+        made, (n_records, n_entries, n_pairs) = _finished(engine, records, n_shards, labels.size)
         if n_entries != found.n_rows:
             raise rows_differ()
-        first = np.concatenate([[0], np.cumsum(counts[:, 0])]).tolist()
-        made = _finished(
-            engine, records, FinishShards(first, n_pairs < n_entries, labels.size), n_shards
-        )
         counted = engine.map(CountPairs(labels.size), made)
     finally:
         records.unpersist()
+    notes = (*found.cleaning.notes, note) if note else found.cleaning.notes
     return cls(
         engine=engine,
         shards=made,
@@ -315,31 +246,42 @@ def _built(
         first_tick=found.first_tick,
         tick_span=found.tick_span,
         time_resolution=found.resolution if has_time else "day",
-        totals=Totals(n_records, n_entries, roles.value is not None, has_time, *counted[1:]),
-        cleaning=replace(cleaning, repeated_pairs=n_entries - n_pairs),
+        cleaning=replace(found.cleaning, notes=notes, repeated_pairs=n_entries - n_pairs),
+        counted=counted,
+        n_records=n_records,
+        n_entries=n_entries,
+        has_value=has_value,
+        has_time=has_time,
     )
 
 
 def _finished(
-    engine: SparkEngine, records: Any, finish: FinishShards, n_shards: int
-) -> ClusterShards:
-    """Shards with keys: records with equal contents are numbered over the whole cluster."""
+    engine: SparkEngine, records: Any, n_shards: int, n_items: int
+) -> tuple[ClusterShards, list[int]]:
+    """Shards with keys, and numbers of records, entries and pairs: equal records are numbered over the whole cluster."""
+    sizes = engine.fetch(records.select("part", "n_records", "n_entries", "n_pairs"))
+    counts = np.zeros((n_shards, 3), np.int64)
+    part, *columns = (column.to_numpy() for column in sizes.columns)
+    counts[part] = np.stack(columns, 1)
+    n_records, n_entries, n_pairs = counts.sum(0).tolist()
+    first = np.append(0, np.cumsum(counts[:, 0])).tolist()
     hashes = engine.apply(
-        records.select("part", "payload"), HashRecords(), "hash long, part int, n long"
+        records.select("part", "payload"), count_hashes, "hash long, part int, n long"
     )
-    seats = records.select("part", "seat")
     twins = (
         engine.earlier_equals(hashes)
-        .join(seats, "part")
+        .join(records.select("part", "seat"), "part")
         .selectExpr("seat", "part", "hash", "before", "cast(NULL AS binary) AS payload")
     )
     whole = records.selectExpr(
         "seat", "part", "cast(NULL AS long) AS hash", "cast(NULL AS long) AS before", "payload"
     )
     frame = engine.apply(
-        whole.unionByName(twins).repartition(n_shards, "seat"), finish, "part int, payload binary"
+        whole.unionByName(twins).repartition(n_shards, "seat"),
+        partial(finish_shards, first, n_pairs < n_entries, n_items),
+        "part int, payload binary",
     )
-    return ClusterShards(engine.persist(frame), n_shards)
+    return ClusterShards(engine.persist(frame), n_shards), [n_records, n_entries, n_pairs]
 
 
 def _fitting_shards(engine: SparkEngine, n_entries: int, n_items: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,101 +13,70 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from standout.arrays import Array
-from standout.data.build import EntryBuilder, rows_differ
-from standout.data.index import Shard, build_shard, fitting_block
+from standout.data.build import rows_differ
+from standout.data.index import build_shard, fitting_block
 from standout.data.keys import hash_records, number_equal
-from standout.data.tasks import Range, Task
+from standout.data.reading.rows import Coding
 from standout.data.values import codes_of
 from standout.engines.spark_source import Views
-from standout.engines.spark_worker import Batches, carried, one_row_batch, rows_of_batches
-from standout.jit import njit
+from standout.engines.spark_worker import (
+    Batches,
+    on_worker,
+    pickled_batch,
+    rows_of_batches,
+    seats_for,
+)
 
 BATCH = 250_000
 """Entries that leave an executor at a time."""
 
 
-@dataclass(frozen=True, repr=False)
-class Coding:
-    """How entries are coded, from the catalog."""
+@on_worker
+def place_entries(
+    views: Views, coding: Coding, items: pa.Table, cuts: list[Any], batches: Batches
+) -> Batches:
+    """Code the entries of a partition, and say which range of records each belongs to: rows of `ENTRIES`.
 
-    n_items: int
-    has_value: bool
-    has_time: bool
-    levels: Array
-    """Distinct values; size 0 without values."""
-    first_tick: int
-    tick_span: int
-
-    def builder(self, counts: Array) -> EntryBuilder:
-        """Builder for records with these numbers of entries."""
-        return EntryBuilder(
-            counts,
-            self.n_items,
-            has_value=self.has_value,
-            has_time=self.has_time,
-            n_levels=self.levels.size,
-            tick_span=self.tick_span,
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class PlaceEntries:
-    """Code the entries of a partition, and say which range of records each belongs to."""
-
-    views: Views
-    coding: Coding
-    items: pa.Table
-    """Distinct items (label) and their indices (place)."""
-    cuts: list[Any]
-    """Labels of the first record of each range but the first, ascending."""
-    seats: list[int]
-    """Number that sends a range to its partition."""
-
-    @property
-    def query(self) -> str:
-        """SQL over the view `rows` and the table of items."""
-        coding = self.coding
-        no_tick = coding.builder(np.zeros(0, np.int64)).no_tick
-        columns = ["rows.record AS record", "items.place AS item"]
-        columns += ["coalesce(rows.value, 'nan'::DOUBLE) AS value"] if coding.has_value else []
-        columns += (
-            [f"coalesce(rows.tick - {coding.first_tick}, {no_tick}) AS tick"]
-            if coding.has_time
-            else []
-        )
-        return f"SELECT {', '.join(columns)} FROM rows JOIN items ON rows.item = items.label"
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """Rows (seat, part, record, item, code, tick)."""
-        with self.views.opened(batches) as con:
-            con.register("items", self.items)
-            for batch in con.sql(self.query).to_arrow_reader(BATCH):
-                yield self._coded(batch)
-
-    def _coded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        record = batch.column("record")
-        if pa.types.is_floating(record.type):
-            record = pc.add(record, 0.0)  # -0.0 and 0.0 are one label
-        encoded = record.dictionary_encode()
-        part = np.array(
-            [bisect_right(self.cuts, label) for label in encoded.dictionary.to_pylist()], np.int32
-        )
-        part = part[encoded.indices.to_numpy()] if part.size else part
-        none = np.zeros(batch.num_rows, np.int32)
-        code, tick = none, none
-        if self.coding.has_value:
-            code = codes_of(batch.column("value").to_numpy(), self.coding.levels).astype(np.int32)
-        if self.coding.has_time:
-            tick = batch.column("tick").to_numpy()
-        return one_row_batch(
-            seat=pa.array(np.array(self.seats, np.int32)[part]),
-            part=pa.array(part),
-            record=record,
-            item=pa.array(batch.column("item").to_numpy().astype(np.int32)),
-            code=pa.array(code),
-            tick=pa.array(tick.astype(np.int32)),
-        )
+    Parameters
+    ----------
+    views, coding
+        How rows become entries.
+    items
+        Distinct items (label) and their indices (place).
+    cuts
+        Labels of the first record of each range but the first, ascending.
+    batches
+        Rows of the partition.
+    """
+    seats = np.array(seats_for(len(cuts) + 1), np.int32)
+    with views.opened(batches) as con:
+        con.register("items", items)
+        columns = {"record": "rows.record", "item": "items.place", **coding.columns}
+        selected = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+        query = f"SELECT {selected} FROM rows JOIN items ON rows.item = items.label"
+        for batch in con.sql(query).to_arrow_reader(BATCH):
+            record = batch.column("record")
+            if pa.types.is_floating(record.type):
+                record = pc.add(record, 0.0)  # -0.0 and 0.0 are one label
+            encoded = record.dictionary_encode()
+            places = [bisect_right(cuts, label) for label in encoded.dictionary.to_pylist()]
+            part = np.array(places, np.int32)[encoded.indices.to_numpy()]
+            none = np.zeros(batch.num_rows, np.int32)
+            numbers = {
+                "item": batch.column("item").to_numpy(),
+                "code": codes_of(batch.column("value").to_numpy(), coding.levels)
+                if coding.has_value
+                else none,
+                "tick": batch.column("tick").to_numpy() if coding.has_time else none,
+            }
+            yield pa.record_batch(
+                {
+                    "seat": seats[part],
+                    "part": part,
+                    "record": record,
+                    **{name: x.astype(np.int32) for name, x in numbers.items()},
+                }
+            )
 
 
 ENTRIES = "seat int, part int, record {}, item int, code int, tick int"
@@ -124,48 +93,40 @@ class Entries(NamedTuple):
     lengths: Array
 
 
-@dataclass(frozen=True, repr=False)
-class BuildRecords:
-    """Sort the entries of a partition into records, in the order of their labels."""
-
-    coding: Coding
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """A row per range of records, with the pickled `Entries`."""
-        came = list(batches)
-        if not came:
-            return
-        table = pa.Table.from_batches(came)
-        del came
-        parts = table.column("part").to_numpy()
-        for part in np.unique(parts).tolist():
-            chosen = table if parts.min() == parts.max() else table.filter(pa.array(parts == part))
-            made = self._records(chosen.combine_chunks())
-            counts = {
-                "n_records": made.lengths.size,
-                "n_entries": made.item.size,
-                "n_pairs": int(made.lengths.sum()),
-            }
-            yield one_row_batch(
-                seat=chosen.column("seat")[:1].combine_chunks(),
-                part=pa.array([part], pa.int32()),
-                **{name: pa.array([n], pa.int64()) for name, n in counts.items()},
-                payload=pa.array([pickle.dumps(tuple(made), 5)], pa.binary()),
-            )
-
-    def _records(self, table: pa.Table) -> Entries:
-        index, n = sorted_index(table.column("record").combine_chunks())
-        coding, columns = (
-            self.coding,
-            {name: table.column(name).to_numpy() for name in ("item", "code", "tick")},
+@on_worker
+def build_records(coding: Coding, batches: Batches) -> Batches:
+    """Sort the entries of a partition into records, in the order of their labels: rows of `RECORDS`, with pickled `Entries`."""
+    came = list(batches)
+    if not came:
+        return
+    table = pa.Table.from_batches(came)
+    del came
+    parts = table.column("part").to_numpy()
+    for part in np.unique(parts).tolist():
+        chosen = table if parts.min() == parts.max() else table.filter(pa.array(parts == part))
+        made = _records(coding, chosen.combine_chunks())
+        yield pickled_batch(
+            tuple(made),
+            seat=chosen.column("seat")[0].as_py(),
+            part=part,
+            n_records=made.lengths.size,
+            n_entries=made.item.size,
+            n_pairs=int(made.lengths.sum()),
         )
-        builder = coding.builder(np.bincount(index, minlength=n))
-        code = columns["code"].astype(builder.code.dtype) if coding.has_value else None
-        tick = columns["tick"].astype(builder.tick.dtype) if coding.has_time else None
-        builder.add(index, columns["item"].astype(np.uint32), code, tick)
-        lengths, _ = builder.finish(1)
-        return Entries(builder.ptr, builder.item, builder.code, builder.tick, lengths)
+
+
+def _records(coding: Coding, table: pa.Table) -> Entries:
+    index, n = sorted_index(table.column("record").combine_chunks())
+    item, code, tick = (table.column(name).to_numpy() for name in ("item", "code", "tick"))
+    builder = coding.builder(np.bincount(index, minlength=n))
+    builder.add(
+        index,
+        item.astype(np.uint32),
+        code.astype(builder.code.dtype) if coding.has_value else None,
+        tick.astype(builder.tick.dtype) if coding.has_time else None,
+    )
+    lengths, _ = builder.finish(1)
+    return Entries(builder.ptr, builder.item, builder.code, builder.tick, lengths)
 
 
 def sorted_index(labels: Any) -> tuple[Array, int]:
@@ -181,148 +142,53 @@ def sorted_index(labels: Any) -> tuple[Array, int]:
     return place[encoded.indices.to_numpy()].astype(np.uint32), place.size
 
 
-@dataclass(frozen=True)
-class HashRecords:
-    """Count the records of each hash, per range of records."""
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """Rows (hash, part, n)."""
-        for part, entries in _entries(batches):
-            hashes, n = np.unique(hash_records(*entries[:4]), return_counts=True)
-            yield one_row_batch(
-                hash=pa.array(hashes.view(np.int64)),
-                part=pa.array(np.full(hashes.size, part, np.int32)),
-                n=pa.array(n),
-            )
+@on_worker
+def count_hashes(batches: Batches) -> Batches:
+    """Count the records of each hash, per range of records: rows (hash, part, n)."""
+    for part, entries in _entries(batches):
+        hashes, n = np.unique(hash_records(*entries[:4]), return_counts=True)
+        parts = np.full(hashes.size, part, np.int32)
+        yield pa.record_batch({"hash": hashes.view(np.int64), "part": parts, "n": n})
 
 
-@dataclass(frozen=True)
-class FinishShards:
-    """Make the shards, with the keys of their records: equal records of earlier ranges come with the entries."""
+@on_worker
+def finish_shards(first: list[int], has_repeats: bool, n_items: int, batches: Batches) -> Batches:
+    """Make the shards, with the keys of their records: a row (part, payload) per range of records.
 
-    first: list[int]
-    """Index of the first record of each range, and one past the last."""
-    has_repeats: bool
-    n_items: int
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """A row (part, payload) per range of records."""
-        came = list(batches)
-        known: dict[int, list[tuple[Array, Array]]] = {}
-        for batch in came:
-            if len(twins := batch.filter(batch.column("payload").is_null())):
-                at = twins.column("part").to_numpy()
-                for part in np.unique(at).tolist():
-                    pair = (
-                        twins.column(name).to_numpy(zero_copy_only=False)[at == part]
-                        for name in ("hash", "before")
-                    )
-                    known.setdefault(part, []).append((next(pair), next(pair)))
-        whole = (batch.filter(batch.column("payload").is_valid()) for batch in came)
-        for part, entries in _entries(whole):
-            shard = self._shard(part, entries, known.get(part, []))
-            yield one_row_batch(
-                part=pa.array([part], pa.int32()),
-                payload=pa.array([pickle.dumps(shard, 5)], pa.binary()),
-            )
-
-    def _shard(self, part: int, entries: Entries, known: list[tuple[Array, Array]]) -> Shard:
-        n = entries.lengths.size
-        if n != self.first[part + 1] - self.first[part]:
+    Parameters
+    ----------
+    first
+        Index of the first record of each range, and one past the last.
+    has_repeats
+        Whether some pair of the whole dataset has several entries.
+    n_items
+        Number of items.
+    batches
+        Entries, and in rows without them how many records of earlier ranges have a hash.
+    """
+    came = list(batches)
+    earlier = [batch.filter(batch.column("payload").is_null()) for batch in came]
+    part_of, hashes, before = (
+        np.concatenate([b.column(name).to_numpy(zero_copy_only=False) for b in earlier] or [[]])
+        for name in ("part", "hash", "before")
+    )
+    whole = (batch.filter(batch.column("payload").is_valid()) for batch in came)
+    for part, entries in _entries(whole):
+        n, mine = entries.lengths.size, np.flatnonzero(part_of == part)
+        if n != first[part + 1] - first[part]:
             raise rows_differ()  # computed again after a loss, from data that has changed
-        size = fitting_block(n, self.n_items, entries.item.size)
-        made = build_shard(*entries[:4], self.n_items, 0, n, size, self.has_repeats, threads=1)
-        made = replace(made, first_record=self.first[part])
-        hashes = (
-            np.concatenate([h for h, _ in known]).astype(np.int64).view(np.uint64)
-            if known
-            else np.empty(0, np.uint64)
+        size = fitting_block(n, n_items, entries.item.size)
+        shard = build_shard(*entries[:4], n_items, 0, n, size, has_repeats, threads=1)
+        shard = replace(shard, first_record=first[part])
+        known = hashes[mine].astype(np.int64).view(np.uint64)
+        order = np.argsort(known)
+        shard.__dict__["lengths"] = entries.lengths
+        shard.__dict__["keys"] = number_equal(
+            hash_records(*entries[:4]), known[order], before[mine].astype(np.int64)[order]
         )
-        before = (
-            np.concatenate([b for _, b in known]).astype(np.int64)
-            if known
-            else np.empty(0, np.int64)
-        )
-        order = np.argsort(hashes)
-        made.__dict__["lengths"] = entries.lengths
-        made.__dict__["keys"] = number_equal(
-            hash_records(*entries[:4]), hashes[order], before[order]
-        )
-        return made
+        yield pickled_batch(shard, part=part)
 
 
 def _entries(batches: Any) -> Iterator[tuple[int, Entries]]:
     for part, payload in rows_of_batches(batches, "part", "payload"):
         yield part, Entries(*pickle.loads(payload))
-
-
-class Counted(NamedTuple):
-    """Counts of distinct (record, item) pairs, and sums that change with the contents of a record."""
-
-    supports: Array
-    """int64 (items)."""
-    length_counts: Array
-    """int64: records with 0, 1, … distinct items."""
-    content: Array
-    """uint64 (2): sums, modulo 2^64, of two hashes of each record's index and key."""
-
-    def merge(self, other: Counted) -> Counted:
-        """Counts of both sets of records."""
-        counts = np.zeros(max(self.length_counts.size, other.length_counts.size), np.int64)
-        for part in (self.length_counts, other.length_counts):
-            counts[: part.size] += part
-        return Counted(self.supports + other.supports, counts, self.content + other.content)
-
-
-@dataclass(frozen=True)
-class CountPairs(Task[Counted]):
-    """Supports of the items, and histogram of the lengths of the records."""
-
-    n_items: int
-
-    def empty(self) -> Counted:
-        """No records."""
-        return Counted(
-            np.zeros(self.n_items, np.int64), np.zeros(1, np.int64), np.zeros(2, np.uint64)
-        )
-
-    def run(
-        self, shard: Shard, into: Counted | None = None, queries: Range | None = None
-    ) -> Counted:
-        """Counts of the shard's records."""
-        supports = np.zeros(self.n_items, np.int64)
-        _count_supports(shard.ptr, shard.local, supports)
-        index = np.arange(shard.first_record, shard.first_record + shard.n_records, dtype=np.uint64)
-        content = [
-            _mixed(shard.keys, index * np.uint64(odd)).sum()
-            for odd in (0x9E3779B97F4A7C15, 0xD1342543DE82EF95)
-        ]
-        found = Counted(
-            supports,
-            np.bincount(shard.lengths, minlength=1).astype(np.int64),
-            np.array(content, np.uint64),
-        )
-        return found if into is None else into.merge(found)
-
-
-def _mixed(keys: Array, salt: Array) -> Array:
-    """Hash of each key and its salt, 64 bits."""
-    x = keys + salt
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
-
-
-@njit(nogil=True, cache=True)
-def _count_supports(ptr: Array, local: Array, out: Array) -> None:
-    """Count the records that hold each item; several entries of one record count once."""
-    for b in range(ptr.shape[0]):
-        for i in range(out.size):
-            last = np.int64(-1)
-            for p in range(np.int64(ptr[b, i]), np.int64(ptr[b, i + 1])):
-                k = np.int64(local[p])
-                if k != last:
-                    out[i] += 1
-                last = k

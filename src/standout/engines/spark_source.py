@@ -7,23 +7,34 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from standout.arrays import Array
 from standout.data.reading.columns import Roles
-from standout.data.reading.frames import FrameTable
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.read import choose_roles
+from standout.data.reading.rows import index_cells, surveyed_levels
+from standout.data.reading.source import FrameTable, Source
+from standout.data.reading.survey import Survey
 from standout.data.reading.workspace import one_row, workspace
-from standout.engines.spark_worker import Batches, carried, one_row_batch
+from standout.engines.spark_worker import Batches, on_worker, pickled_batch
 
 if TYPE_CHECKING:
     from standout.engines.spark import SparkEngine
 
 NAME = "the frame"
+SHARD_ENTRIES = 4_000_000
+"""Entries per shard, about."""
+SAMPLED_PER_SHARD = 50
+"""Sampled records per shard, from which the ranges of records are cut."""
+SPARK_KINDS = {"BIGINT": "long", "DOUBLE": "double", "VARCHAR": "string"}
+"""Type of a column in DuckDB → in a schema of Spark."""
 _NEEDED = {
     "record": {"record"},
     "item": {"item"},
@@ -84,52 +95,31 @@ def _chain(first: pa.RecordBatch, rest: Batches) -> Batches:
     yield from rest
 
 
-@dataclass(frozen=True)
-class AskPartition:
+@on_worker
+def ask_partition(views: Views, query: str, batches: Batches) -> Batches:
     """Run a query that gives one row on a partition; the row is pickled."""
-
-    views: Views
-    query: str
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """One row with the pickled answer."""
-        with self.views.opened(batches) as con:
-            row = one_row(con, self.query)
-        yield one_row_batch(answer=pa.array([pickle.dumps(row)], pa.binary()))
+    with views.opened(batches) as con:
+        row = one_row(con, query)
+    yield pickled_batch(row, "answer")
 
 
-@dataclass(frozen=True)
-class SelectRows:
+@on_worker
+def select_rows(views: Views, query: str, batches: Batches) -> Batches:
     """Run a query on a partition and pass on its rows."""
-
-    views: Views
-    query: str
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """Rows of the query."""
-        with self.views.opened(batches) as con:
-            yield from con.sql(self.query).to_arrow_reader(100_000)
+    with views.opened(batches) as con:
+        yield from con.sql(query).to_arrow_reader(100_000)
 
 
-@dataclass(frozen=True)
-class ChooseRoles:
-    """Choose the columns by their names and by the first rows, which do not leave the executor."""
-
-    names: tuple[str, ...]
-    options: ReadOptions
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """One row with the pickled roles."""
-        came = list(batches)
-        empty = pa.table({name: pa.array([], pa.null()) for name in self.names})
-        with workspace(NAME) as (con, _):
-            roles = choose_roles(
-                con, FrameTable(pa.Table.from_batches(came) if came else empty), self.options
-            )
-        yield one_row_batch(answer=pa.array([pickle.dumps(roles)], pa.binary()))
+@on_worker
+def guess_roles(names: tuple[str, ...], options: ReadOptions, batches: Batches) -> Batches:
+    """Choose the columns by their names and by the first rows, which do not leave the executor; the roles are pickled."""
+    came = list(batches)
+    empty = pa.table({name: pa.array([], pa.null()) for name in names})
+    with workspace(NAME) as (con, _):
+        roles = choose_roles(
+            con, FrameTable(pa.Table.from_batches(came) if came else empty), options
+        )
+    yield pickled_batch(roles, "answer")
 
 
 class ClusterConnection:
@@ -157,24 +147,16 @@ class ClusterConnection:
         names = [column[0] for column in self.local.execute(query).description]
         frame = self.frame.select(*self.views.needed(query))
         answers = self.engine.fetch(
-            self.engine.apply(frame, AskPartition(self.views, query), "answer binary")
+            self.engine.apply(frame, partial(ask_partition, self.views, query), "answer binary")
         )
         rows = [pickle.loads(answer.as_buffer()) for answer in answers.column("answer")]
-        return _Answer([_merged(name, [row[k] for row in rows]) for k, name in enumerate(names)])
+        answer = tuple(_merged(name, [row[k] for row in rows]) for k, name in enumerate(names))
+        return SimpleNamespace(fetchall=lambda: [answer])
 
     def select(self, query: str, schema: str) -> Any:
         """DataFrame of the rows that a query gives on each partition."""
         frame = self.frame.select(*self.views.needed(query))
-        return self.engine.apply(frame, SelectRows(self.views, query), schema)
-
-
-@dataclass(frozen=True)
-class _Answer:
-    row: list[Any]
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """The only row."""
-        return [tuple(self.row)]
+        return self.engine.apply(frame, partial(select_rows, self.views, query), schema)
 
 
 def _merged(name: str, cells: list[Any]) -> Any:
@@ -189,7 +171,6 @@ def _merged(name: str, cells: list[Any]) -> Any:
         "min": min,
         "max": max,
         "bool_and": all,
-        "approx_count_distinct": max,
     }
     if function is not None and function[0] in merge:
         return merge[function[0]](present)  # type: ignore[operator]
@@ -201,11 +182,57 @@ def _merged(name: str, cells: list[Any]) -> Any:
 def roles_of(engine: SparkEngine, frame: Any, options: ReadOptions, sample: int) -> Roles:
     """Columns of the DataFrame by role, as named or guessed from the first rows."""
     chosen = engine.apply(
-        frame.limit(sample).coalesce(1), ChooseRoles(tuple(frame.columns), options), "answer binary"
+        frame.limit(sample).coalesce(1),
+        partial(guess_roles, tuple(frame.columns), options),
+        "answer binary",
     )
     answer = engine.fetch(chosen).column("answer")
     roles: Roles = pickle.loads(answer[0].as_buffer())
     return roles
+
+
+class ClusterTally:
+    """Items, values and some of the records with their rows, counted on each partition in one pass."""
+
+    def __init__(
+        self, con: ClusterConnection, kinds: dict[str, str], found: Survey, n_shards: int
+    ) -> None:
+        self.con, self.engine, self.found = con, con.engine, found
+        self.most = max(1000, SAMPLED_PER_SHARD * max(n_shards, found.n_rows // SHARD_ENTRIES))
+        none = {role: f"NULL::{kinds[role]} AS {role}" for role in ("item", "value", "record")}
+        item, value, record = (", ".join({**none, role: role}.values()) for role in none)
+        query = (
+            f"(SELECT {item}, count(*) AS n, NULL::BIGINT AS place FROM rows GROUP BY item) UNION ALL "
+            f"(SELECT {value}, count(*), NULL FROM rows WHERE value IS NOT NULL GROUP BY value) UNION ALL "
+            f"(SELECT {record}, count(*), (hash(record) // 2)::BIGINT AS p FROM rows GROUP BY record ORDER BY p "
+            f"LIMIT {self.most})"
+        )
+        schema = ", ".join(f"{role} {SPARK_KINDS[kinds[role]]}" for role in none)
+        self.frame = self.engine.persist(con.select(query, f"{schema}, n long, place long"))
+
+    def items(self, source: Source) -> tuple[Array, pa.Table, str | None]:
+        """Sorted labels of the items, the cells with their indices, and a note if labels changed their type."""
+        raw = (
+            self.engine.fetch(self.engine.summed(self.frame, "item"))
+            .column("item")
+            .combine_chunks()
+        )
+        labels, index, note = index_cells(self.con.local, source, "item", raw)
+        return labels, pa.table({"label": raw, "place": index.astype(np.uint32)}), note
+
+    def values(self) -> Array:
+        """Levels of the values."""
+        table = self.engine.fetch(self.engine.summed(self.frame, "value")).sort_by("value")
+        return surveyed_levels(table, self.found)
+
+    def cuts(self, n_shards: int) -> list[Any]:
+        """Labels at which the records are cut into ranges of about the same number of entries, from a sample of records."""
+        if n_shards == 1:
+            return []
+        table = self.engine.fetch(self.engine.sampled(self.frame, self.most))
+        return weighted_cuts(
+            table.column("record").to_pylist(), table.column("n").to_pylist(), n_shards
+        )
 
 
 def weighted_cuts(labels: list[Any], weights: Any, n: int) -> list[Any]:

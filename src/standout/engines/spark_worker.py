@@ -6,9 +6,8 @@ import gc
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import reduce, wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 from zipimport import zipimporter
 
 import numpy as np
@@ -19,8 +18,8 @@ from standout.data.tasks import Task
 from standout.errors import StandoutError
 
 Batches = Iterator[pa.RecordBatch]
+P = ParamSpec("P")
 T = TypeVar("T")
-U = TypeVar("U")
 
 FAILED = r"<<standout (\w+)>>(.*?)<</standout>>"
 """Pattern of an error of standout in the text of an error of Spark."""
@@ -34,15 +33,13 @@ class WorkerError(Exception):
     """Carries an error of standout through Spark, which passes on only its text."""
 
 
-def carried(
-    run: Callable[[Any, Iterator[T]], Iterator[U]],
-) -> Callable[[Any, Iterator[T]], Iterator[U]]:
-    """Let errors of standout pass through Spark: decorator for the method that runs on an executor."""
+def on_worker(run: Callable[P, Iterator[T]]) -> Callable[P, Iterator[T]]:
+    """Let errors of standout pass through Spark: decorator for a function that runs on an executor."""
 
     @wraps(run)
-    def wrapped(self: Any, batches: Iterator[T]) -> Iterator[U]:
+    def wrapped(*args: P.args, **options: P.kwargs) -> Iterator[T]:
         try:
-            yield from run(self, batches)
+            yield from run(*args, **options)
         except StandoutError as error:
             raise WorkerError(f"<<standout {type(error).__name__}>>{error}<</standout>>") from None
         _shorten_pauses()
@@ -77,9 +74,13 @@ def rows_of_batches(batches: Batches, *names: str) -> Iterator[tuple[Any, ...]]:
             )
 
 
-def one_row_batch(**cells: pa.Array) -> pa.RecordBatch:
-    """Batch of the arrays."""
-    return pa.record_batch(list(cells.values()), list(cells))
+def pickled_batch(content: Any, name: str = "payload", **numbers: int) -> pa.RecordBatch:
+    """Batch of one row: whole numbers, int32 if they are called part or seat, and the pickled content under this name."""
+    short = ("part", "seat")
+    cells = {
+        key: pa.array([x], pa.int32() if key in short else pa.int64()) for key, x in numbers.items()
+    }
+    return pa.record_batch({**cells, name: pa.array([pickle.dumps(content, 5)], pa.binary())})
 
 
 def merged(results: list[bytes], into: Any) -> Any:
@@ -176,73 +177,48 @@ class WorkerResult(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class RunKept:
-    """Run the task on those shards of a partition that this worker holds."""
+@on_worker
+def run_kept(shared: Any, name: str, rows: Iterator[tuple[int]]) -> Iterator[WorkerResult]:
+    """Run a task on those shards of a partition that this worker holds: one result per partition that has shards.
 
-    shared: Any
-    """Broadcast variable with the task."""
-    name: str
-    """Name of the dataset."""
-
-    @carried
-    def __call__(self, rows: Iterator[tuple[int]]) -> Iterator[WorkerResult]:
-        """One answer per partition that has shards; rows hold the numbers of the shards."""
-        answers = [self._answer(part) for (part,) in rows]
-        if answers:
-            yield reduce(WorkerResult.merge, answers)
-
-    def _answer(self, part: int) -> WorkerResult:
-        shard = KEPT.get(self.name, part)
-        return (
-            WorkerResult(None, (part,))
-            if shard is None
-            else WorkerResult(self.shared.value.run(shard), ())
-        )
+    Parameters
+    ----------
+    shared
+        Broadcast variable with the task.
+    name
+        Name of the dataset.
+    rows
+        Numbers of the shards.
+    """
+    results = []
+    for (part,) in rows:
+        shard = KEPT.get(name, part)
+        found = (None, (part,)) if shard is None else (shared.value.run(shard), ())
+        results.append(WorkerResult(*found))
+    if results:
+        yield reduce(WorkerResult.merge, results)
 
 
-@dataclass(frozen=True)
-class RunTask:
-    """Run the task on the shards of a partition; the merged result goes to one of `n_groups` groups."""
-
-    shared: Any
-    """Broadcast variable with the task."""
-    name: str
-    """Name of the dataset."""
-    n_groups: int
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """One row per partition that has shards."""
-        task: Task[Any] = self.shared.value
-        group, done = None, task.empty()
-        for part, payload in rows_of_batches(batches, "part", "payload"):
-            shard = pickle.loads(payload)
-            KEPT.keep(self.name, part, shard)
-            # not `run(shard, into)`: the shards of a partition may come in any order
-            done, group = done.merge(task.run(shard)), part % self.n_groups
-        if group is not None:
-            yield _result(group, done)
+@on_worker
+def run_task(shared: Any, name: str, n_groups: int, batches: Batches) -> Batches:
+    """Run a task on the shards of a partition; the merged result goes to one of `n_groups` groups. Other parameters as above."""
+    task: Task[Any] = shared.value
+    group, done = None, task.empty()
+    for part, payload in rows_of_batches(batches, "part", "payload"):
+        shard = pickle.loads(payload)
+        KEPT.keep(name, part, shard)
+        # not `run(shard, into)`: the shards of a partition may come in any order
+        done, group = done.merge(task.run(shard)), part % n_groups
+    if group is not None:
+        yield pickled_batch(done, "result", part=group)
 
 
-@dataclass(frozen=True)
-class MergeResults:
+@on_worker
+def merge_results(n_groups: int, batches: Batches) -> Batches:
     """Merge the results of a partition; the outcome goes to one of `n_groups` groups."""
-
-    n_groups: int
-
-    @carried
-    def __call__(self, batches: Batches) -> Batches:
-        """One row per partition that has results."""
-        group, done = 0, None
-        for part, payload in rows_of_batches(batches, "part", "result"):
-            found = pickle.loads(payload)
-            done, group = found if done is None else done.merge(found), part % self.n_groups
-        if done is not None:
-            yield _result(group, done)
-
-
-def _result(part: int, result: Any) -> pa.RecordBatch:
-    return one_row_batch(
-        part=pa.array([part], pa.int32()), result=pa.array([pickle.dumps(result, 5)], pa.binary())
-    )
+    group, done = 0, None
+    for part, payload in rows_of_batches(batches, "part", "result"):
+        found = pickle.loads(payload)
+        done, group = found if done is None else done.merge(found), part % n_groups
+    if done is not None:
+        yield pickled_batch(done, "result", part=group)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from standout.data.reading.archives import HEAD
-from standout.data.reading.encodings import decoded, encoding_of
+from standout.data.reading.file_content import HEAD, decoded, encoding_of
 from standout.data.whole_file import check_regular
 from standout.errors import InputError
 

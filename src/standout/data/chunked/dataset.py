@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,8 +14,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.build import missing_tick
 from standout.data.catalog import Catalog
-from standout.data.chunked.estimate import PER_ENTRY
-from standout.data.chunked.memory import MEMORY, Budget, bytes_of
+from standout.data.chunked.memory import MEMORY, PER_ENTRY, Budget, bytes_of
 from standout.data.chunked.saved import SavedFiles, StoredShard
 from standout.data.dataset import Dataset
 from standout.data.index import Rows
@@ -28,13 +28,6 @@ from standout.errors import ParameterError
 
 R = TypeVar("R", bound=Result)
 Progress = Callable[[str, int, int], None]
-
-
-class _Keys:
-    """Keys of all records, in the place of `LazyKeys`."""
-
-    def __init__(self, values: Array) -> None:
-        self.values = values
 
 
 class ChunkedDataset(Catalog):
@@ -62,6 +55,12 @@ class ChunkedDataset(Catalog):
     """
 
     origin = None
+    n_records: int = 0
+    n_entries: int = 0
+    """Number of entries; with `repeats="keep"` every event counts."""
+    has_value: bool = False
+    has_time: bool = False
+    no_tick: int = 0
 
     def __init__(
         self,
@@ -78,15 +77,12 @@ class ChunkedDataset(Catalog):
         self._notes = None if self.work is None else Kept(self.work, "checked")
         self._files = files = SavedFiles(Path(folder))
         self._ranges = files.plan(Budget(self.memory))
-        self.item_labels, self.supports, self.levels = (
-            files.item_labels,
-            files.supports,
-            files.levels,
-        )
-        self.first_tick, self.tick_span = (
-            int(files.meta["first_tick"]),
-            int(files.meta["tick_span"]),
-        )
+        for name in ("n_records", "n_entries", "item_labels", "supports", "levels"):
+            setattr(self, name, getattr(files, name))
+        self.has_value, self.has_time = files.record_code.size > 0, files.record_tick.size > 0
+        self.no_tick = missing_tick(files.record_tick.dtype)
+        self.first_tick = int(files.meta["first_tick"])
+        self.tick_span = int(files.meta["tick_span"])
         self.time_resolution, self.cleaning = str(files.meta["time_resolution"]), files.cleaning
         self._keep: Any = None
         """Keeps a temporary folder as long as the dataset exists."""
@@ -134,38 +130,13 @@ class ChunkedDataset(Catalog):
         progress
             Called with (what, done, total).
         """
-        from standout.data.chunked.reading import read_chunked
+        from standout.data.chunked.partition import read_chunked
 
         try:
             options = ReadOptions(**reading)
         except TypeError as error:
             raise ParameterError(f"ChunkedDataset.read: {str(error).partition('() ')[2]}") from None
         return read_chunked(cls, path, options, memory, work, threads, progress)
-
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return self._files.n_records
-
-    @property
-    def n_entries(self) -> int:
-        """Number of entries; with `repeats="keep"` every event counts."""
-        return self._files.n_entries
-
-    @property
-    def has_value(self) -> bool:
-        """Whether entries carry values."""
-        return self._files.record_code.size > 0
-
-    @property
-    def has_time(self) -> bool:
-        """Whether entries carry times."""
-        return self._files.record_tick.size > 0
-
-    @property
-    def no_tick(self) -> int:
-        """Tick offset that means "no time"."""
-        return missing_tick(self._files.record_tick.dtype)
 
     @property
     def length_counts(self) -> Array:
@@ -189,7 +160,7 @@ class ChunkedDataset(Catalog):
     @cached_property
     def all_shards(self) -> list[StoredShard]:
         """Shards on disk that together hold every record once."""
-        keys: Any = _Keys(self.record_keys)
+        keys: Any = SimpleNamespace(values=self.record_keys)  # in the place of `LazyKeys`
         return [StoredShard(self._files, first, stop, keys) for first, stop in self._ranges]
 
     @cached_property
@@ -226,12 +197,12 @@ class ChunkedDataset(Catalog):
         with suppress(OSError, ValueError):
             if path is not None and kept.get("keys") == stamp(path):
                 return np.asarray(np.load(path, allow_pickle=False))
-        told = (
-            None
-            if progress is None
-            else lambda done, total: progress("checking the records", done, total)
-        )
-        keys = self._files.examine(Budget(self.memory), verify=verify, progress=told)
+
+        def advance(done: int, total: int) -> None:
+            if progress is not None:
+                progress("checking the records", done, total)
+
+        keys = self._files.examine(Budget(self.memory), verify=verify, progress=advance)
         if path is not None:
             remove_any(path)  # whatever has this name is not ours
             with whole_file(path) as draft, draft.open("wb") as file:

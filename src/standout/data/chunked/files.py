@@ -1,8 +1,10 @@
-"""Arrays in .npy files that are read and written in ranges: resident memory holds only the range."""
+"""Arrays and labels in .npy files that are read and written in ranges: resident memory holds only the range."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,6 +14,8 @@ import numpy.typing as npt
 from standout.arrays import Array
 from standout.data.build import rows_differ
 from standout.errors import InputError
+
+_CHUNK = 1 << 24
 
 
 class Buffers:
@@ -73,8 +77,7 @@ class ArrayFile:
     def read_rows(self, bounds: Array) -> Array:
         """Rows of several ranges, one after the other; `bounds` (ranges, 2) holds their first and stop rows."""
         ends = (
-            np.concatenate([[0], np.cumsum(bounds[:, 1] - bounds[:, 0])]).astype(np.int64)
-            * self.row_bytes
+            np.append(0, np.cumsum(bounds[:, 1] - bounds[:, 0])).astype(np.int64) * self.row_bytes
         )
         raw = np.empty(int(ends[-1]), np.uint8)
         with self._file() as file:
@@ -153,3 +156,30 @@ def _version(file: IO[bytes]) -> tuple[int, ...]:
     """What changes when a file is replaced or written."""
     about = os.fstat(file.fileno())
     return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def digest_labels(made: Any, folder: Path, name: str) -> None:
+    """Add labels to a digest as `data.keys.digest` does, without holding all of them in memory."""
+    if (folder / f"{name}.npy").exists():
+        file = ArrayFile(folder / f"{name}.npy")
+        made.update(f"{file.dtype.str}{file.shape}".encode())
+        for lo, hi in file.ranges(_CHUNK):
+            made.update(file.read(lo, hi).data.cast("B"))
+        return
+    # labels of very different widths: the bytes of all of them, and the end of each
+    data, ends = (ArrayFile(folder / f"{name}.{part}.npy") for part in ("bytes", "ends"))
+    width = max([1, *(len(label) for label in _texts(data, ends))])
+    made.update(f"{np.dtype(object).str}{(ends.size,)}".encode())
+    for label in _texts(data, ends):
+        # a label may be very long: one at a time has this width
+        made.update(np.array([label], f"U{width}").data.cast("B"))
+
+
+def _texts(data: ArrayFile, ends: ArrayFile) -> Iterator[str]:
+    start = 0
+    for lo, hi in ends.ranges(_CHUNK):
+        stops = ends.read(lo, hi)
+        whole = data.read(start, int(stops[-1])).tobytes()
+        for a, b in pairwise([0, *(stops - start).tolist()]):
+            yield whole[a:b].decode("utf-8", "surrogatepass")
+        start = int(stops[-1])

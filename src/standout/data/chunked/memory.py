@@ -1,4 +1,4 @@
-"""Sizes of memory: as text, as a budget, and as what this machine has."""
+"""Sizes of memory: as text, as a budget, as what this machine has, and as what a source needs if it is read as a whole."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ import re
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import Any
 
-from standout.errors import ParameterError
+from standout.data.chunked.files import ArrayFile
+from standout.data.reading.file_content import compression_of
+from standout.data.reading.formats import FoundSource, find_source
+from standout.data.reading.remote import remote_of
+from standout.errors import ParameterError, StandoutError
 
 MEMORY = "2GB"
 """Default budget."""
 LEAST = 100_000_000
 """Smallest budget: DuckDB and the tables of one query need this much whatever the data."""
+
+PER_ENTRY = 14
+"""Bytes of an entry in memory: by record, and in the posting lists."""
+WHILE_READING = 1_500_000_000
+"""Bytes that DuckDB may take at most while it reads."""
+SHORTEST_ROW = 16
+"""Bytes of a row of text at least, as a rule: two labels, a value and a time."""
+PACKED = 4
+"""How much smaller compressed text is, as a rule."""
 
 _UNITS = {
     "": 1,
@@ -109,6 +123,21 @@ def check_fits(budget: Budget, largest_block: int, n_records: int, catalog: int)
         )
 
 
+def filled_ranges(sizes: list[int], most: int) -> list[tuple[int, int]]:
+    """Consecutive ranges of parts of these sizes, each as large as `most` allows, and at least one part.
+
+    >>> filled_ranges([3, 3, 9, 1, 1], 6)
+    [(0, 2), (2, 3), (3, 5)]
+    """
+    cuts, filled = [0], 0
+    for part, size in enumerate(sizes):
+        if filled and filled + size > most:
+            cuts.append(part)
+            filled = 0
+        filled += size
+    return list(zip(cuts, [*cuts[1:], len(sizes)], strict=True))
+
+
 def available_memory() -> float:
     """Bytes that a new process can use without swapping; all of the machine's where the system does not say."""
     try:
@@ -127,3 +156,31 @@ def _limit_of_group() -> float:
         return float(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
     except (OSError, ValueError):
         return float("inf")
+
+
+def needed_memory(path: Any, table: str | None = None) -> float | None:
+    """Bytes that reading and attacking the source in memory takes, about; None where nothing says it beforehand."""
+    try:
+        if remote_of(path) is not None or path == "-":
+            return None
+        n_rows = _rows(find_source(path, table))
+    except (StandoutError, OSError, ValueError):  # reading reports it
+        return None
+    return None if n_rows is None else n_rows * PER_ENTRY + min(WHILE_READING, 100.0 * n_rows)
+
+
+def _rows(found: FoundSource) -> float | None:
+    """Number of rows: from the metadata, or estimated from the size of text."""
+    if found.kind == "saved":
+        return float(ArrayFile(found.paths[0] / "record_item.npy").size)
+    if found.kind == "parquet":
+        import pyarrow.parquet as pq
+
+        return float(sum(pq.read_metadata(path).num_rows for path in found.paths))
+    if found.kind in ("text", "netflix"):
+        sizes = (
+            path.stat().st_size * (1 if compression_of(path) is None else PACKED)
+            for path in found.paths
+        )
+        return sum(sizes) / SHORTEST_ROW
+    return None

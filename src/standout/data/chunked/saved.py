@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from standout.arrays import Array
 from standout.data.build import count_pairs
-from standout.data.chunked.files import ArrayFile, Buffers
-from standout.data.chunked.labels import digest_labels
-from standout.data.chunked.memory import Budget, check_fits
+from standout.data.chunked.files import ArrayFile, Buffers, digest_labels
+from standout.data.chunked.memory import Budget, check_fits, filled_ranges
 from standout.data.dataset import Dataset
 from standout.data.index import Rows, Shard
 from standout.data.intact import are_unchanged, is_index_of, is_sound
 from standout.data.keys import LazyKeys, hash_records, number_equal
 from standout.data.store import DAMAGES, SCHEMA, cleaning_of, load_array, read_meta
 from standout.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _CHUNK = 1 << 24
 """Bytes of a range where the budget does not matter."""
@@ -139,13 +134,7 @@ class SavedFiles:
             self.n_records,
             int(self.item_labels.nbytes + 32 * self.supports.size),
         )
-        cuts, filled = [0], 0
-        for block, n_bytes in enumerate(size.tolist()):
-            if filled and filled + n_bytes > budget.shard:
-                cuts.append(block)
-                filled = 0
-            filled += n_bytes
-        return list(zip(cuts, [*cuts[1:], size.size], strict=True))
+        return filled_ranges(size.tolist(), budget.shard)
 
     def rows(self, records: Array, keys: Array) -> Rows:
         """Entries of some records, given by distinct ascending indices; `keys` are those of all records."""
@@ -159,7 +148,7 @@ class SavedFiles:
         return Rows(records, ptr, item, code, tick, lengths, keys[records])
 
     def examine(
-        self, budget: Budget, *, verify: bool, progress: Callable[[int, int], None] | None = None
+        self, budget: Budget, *, verify: bool, progress: Callable[[int, int], None]
     ) -> Array:
         """Check every number that compiled code uses as an index, and return the key of each record.
 
@@ -176,8 +165,7 @@ class SavedFiles:
             whole = are_unchanged(self.folder, self.meta, verify=verify)
             for first, stop in self.plan(budget) if whole else []:
                 whole = whole and self._is_sound(first, stop, hashes, supports)
-                if progress:
-                    progress(int(self.entry_edges[stop]), self.n_entries)
+                progress(int(self.entry_edges[stop]), self.n_entries)
         except DAMAGES:
             whole = False
         if not (whole and np.array_equal(supports, self.supports)):

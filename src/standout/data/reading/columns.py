@@ -19,6 +19,9 @@ _MEANINGS = {
 }
 ROLES = ("record", "item", "value", "time")
 
+Tiers = list[tuple[str, list[str]]]
+"""Candidates of decreasing rank, with the reason for a guess among them."""
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -94,12 +97,9 @@ def choose_columns(
         if role not in found:
             found[role] = chooser.guess(role)
     assert found["record"] is not None and found["item"] is not None
-    columns = inventory(
-        names, found, {r for r in said if said[r] is GUESS}, profiles or {}, chooser.reasons
-    )
-    notes = _notes(
-        found, {role for role in said if said[role] is GUESS}, columns, profiles is not None
-    )
+    guessed = {role for role, column in said.items() if column is GUESS}
+    columns = inventory(names, found, guessed, profiles or {}, chooser.reasons)
+    notes = _notes(found, guessed, columns, profiles is not None)
     return Roles(found["record"], found["item"], found["value"], found["time"], notes, columns)
 
 
@@ -199,6 +199,14 @@ def listed(names: Sequence[str], of: Sequence[str] | None = None) -> str:
     return shown + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
 
 
+def check_ignored(ignored: Sequence[str] | str | None, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns to ignore; refuses one that there is not."""
+    for name in ignored or ():
+        if name not in names:
+            raise ColumnError(f"no column {name!r} to ignore. Columns: {listed(names)}")
+    return tuple(ignored or ())
+
+
 def _check_apart(found: dict[str, str | None]) -> None:
     """Refuse one column in two roles."""
     roles_of: dict[str, list[str]] = {}
@@ -256,77 +264,52 @@ class _Chooser:
             f"no column looks like {_MEANINGS[role]}. Columns: {listed(self.names)}. Name it with {option(role)}{hint}"
         )
 
-    def _fits(self, name: str, *kinds: str) -> bool:
-        """Whether the column holds one of these kinds; without a profile, everything fits."""
-        profile = self.profiles.get(name)
-        return profile is None or profile.kind in kinds
+    def _by_name(self, role: str, free: list[str]) -> tuple[list[list[str]], set[str]]:
+        """The columns of each tier of names, and all of these columns."""
+        tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS[role]]
+        return tiers, {n for tier in tiers for n in tier}
 
-    def _records(self, free: list[str]) -> list[tuple[str, list[str]]]:
-        tiers = by_name.TIERS["record"]
-        named = [[n for n in free if by_name.plain(n) in tier] for tier in tiers]
-        named.insert(1, [n for n in free if by_name.is_record_like(n) and n not in named[0]])
-        return self._fitting_first(named, "whole", "text", "epoch")
-
-    def _items(self, free: list[str]) -> list[tuple[str, list[str]]]:
-        tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["item"]]
-        known = {n for tier in tiers for n in tier}
-        tiers.insert(1, [n for n in free if by_name.is_item_like(n) and n not in known])
-        some = [
-            n
-            for n in free
-            if by_name.is_some_identifier(n) and n not in known and not self._numbers_rows(n)
-        ]
-        tiers[-1] = [n for n in free if n in tiers[-1] or n in some]
+    def _records(self, free: list[str]) -> Tiers:
+        tiers, _ = self._by_name("record", free)
+        tiers.insert(1, [n for n in free if by_name.is_record_like(n) and n not in tiers[0]])
         return self._fitting_first(tiers, "whole", "text", "epoch")
 
-    def _values(self, free: list[str]) -> list[tuple[str, list[str]]]:
-        tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["value"]]
-        known = {n for tier in tiers for n in tier}
-        tiers.append(
-            [n for n in free if self.profiles and by_name.is_value_like(n) and n not in known]
-        )
-        options = self._fitting_first(tiers[:-1], "whole", "real", "flag", "epoch")
-        fitting, unfit = options[: len(tiers) - 1], options[len(tiers) - 1 :]
-        numbers = [
-            n for n in free if n in self.profiles and self.profiles[n].is_number and self._varies(n)
-        ]
-        return [
-            *fitting,
-            ("name and content", [n for n in tiers[-1] if n in numbers]),
-            *unfit,
-            (
-                "content",
-                [
-                    n
-                    for n in numbers
-                    if not by_name.is_identifier(n)
-                    and not by_name.is_attribute(n)
-                    and not by_name.is_time_like(n)
-                    and by_name.plain(n) not in by_name.TIERS["time"][2]
-                ],
-            ),
-        ]
+    def _items(self, free: list[str]) -> Tiers:
+        tiers, known = self._by_name("item", free)
+        tiers.insert(1, [n for n in free if by_name.is_item_like(n) and n not in known])
+        others = [n for n in free if by_name.is_some_identifier(n) and n not in known]
+        others = [n for n in others if not self._profile(n).numbers_rows]
+        tiers[-1] = [n for n in free if n in tiers[-1] or n in others]
+        return self._fitting_first(tiers, "whole", "text", "epoch")
 
-    def _times(self, free: list[str]) -> list[tuple[str, list[str]]]:
-        tiers = [[n for n in free if by_name.plain(n) in tier] for tier in by_name.TIERS["time"]]
+    def _values(self, free: list[str]) -> Tiers:
+        tiers, known = self._by_name("value", free)
+        options = self._fitting_first(tiers, "whole", "real", "flag", "epoch")
+        numbers = [n for n in free if self._profile(n).is_number and self._varies(n)]
+        like = [n for n in numbers if by_name.is_value_like(n) and n not in known]
+        others = [
+            n
+            for n in numbers
+            if not by_name.is_identifier(n)
+            and not by_name.is_attribute(n)
+            and not by_name.is_time_like(n)
+            and by_name.plain(n) not in by_name.TIERS["time"][2]
+        ]
+        n_tiers = len(tiers)
+        like_tier, last = ("name and content", like), ("content", others)
+        return [*options[:n_tiers], like_tier, *options[n_tiers:], last]
+
+    def _times(self, free: list[str]) -> Tiers:
+        tiers, known = self._by_name("time", free)
         if not self.profiles:
             return [("name", tier) for tier in tiers]
         dated = [n for n in free if self.profiles[n].is_time]
-        known = {n for tier in tiers for n in tier}
-        like = [
-            n
-            for n in dated
-            if by_name.is_time_like(n) and n not in known and not by_name.is_identifier(n)
-        ]
+        unknown = [n for n in dated if n not in known]
+        like = [n for n in unknown if by_name.is_time_like(n) and not by_name.is_identifier(n)]
         others = [
             n
-            for n in dated
-            if n not in known
-            and n not in like
-            and self.profiles[n].kind == "date"
-            and not by_name.is_foreign_date(n)
-            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"])
-            and not self._depends(n)
+            for n in unknown
+            if n not in like and self.profiles[n].kind == "date" and self._may_be_time(n)
         ]
         options = [("name and content", [n for n in tier if n in dated]) for tier in tiers]
         options += [("name and content", like), ("content", others)]
@@ -339,38 +322,39 @@ class _Chooser:
             self._ask_about_epochs(free)
         return options
 
+    def _may_be_time(self, name: str) -> bool:
+        """Whether a column that could hold times has neither another meaning nor describes the record or the item."""
+        values = frozenset().union(*by_name.TIERS["value"])
+        return (
+            not by_name.is_foreign_date(name)
+            and by_name.plain(name) not in values
+            and not self._depends(name)
+        )
+
     def _ask_about_epochs(self, free: list[str]) -> None:
         """Ask about numbers that could be seconds since 1970, in a column whose name does not say so."""
-        could = [
-            n
-            for n in free
-            if self.profiles[n].kind == "epoch"
-            and not by_name.is_identifier(n)
-            and not by_name.is_foreign_date(n)
-            and not any(by_name.plain(n) in tier for tier in by_name.TIERS["value"])
-            and not self._depends(n)
-        ]
+        numbers = [n for n in free if self.profiles[n].kind == "epoch"]
+        could = [n for n in numbers if not by_name.is_identifier(n) and self._may_be_time(n)]
         if could:
             raise ColumnError(
                 f"column {could[0]!r} holds numbers that could be times since 1970. Name it with {option('time', could[0])}"
                 f"{_or_none('time')}"
             )
 
-    def _fitting_first(self, tiers: list[list[str]], *kinds: str) -> list[tuple[str, list[str]]]:
+    def _fitting_first(self, tiers: list[list[str]], *kinds: str) -> Tiers:
         """The tiers with the columns whose content fits, then the same tiers with the others."""
-        fit = [
-            [n for n in tier if self._fits(n, *kinds) and not self._is_constant(n)]
-            for tier in tiers
-        ]
-        rest = [[n for n in tier if n not in kept] for tier, kept in zip(tiers, fit, strict=True)]
+
+        def fits(name: str) -> bool:
+            profile = self.profiles.get(name)
+            return profile is None or (profile.kind in kinds and not profile.is_constant)
+
         reason = "name and content" if self.profiles else "name"
-        return [(reason, tier) for tier in fit] + [("name", tier) for tier in rest]
+        fitting = [(reason, [n for n in tier if fits(n)]) for tier in tiers]
+        return fitting + [("name", [n for n in tier if not fits(n)]) for tier in tiers]
 
-    def _is_constant(self, name: str) -> bool:
-        return name in self.profiles and self.profiles[name].is_constant
-
-    def _numbers_rows(self, name: str) -> bool:
-        return name in self.profiles and self.profiles[name].numbers_rows
+    def _profile(self, name: str) -> Profile:
+        """Profile of the column; one of no rows where nothing is known of its content."""
+        return self.profiles.get(name, Profile(name, "empty", 0, 0, 0))
 
     def _depends(self, name: str) -> bool:
         """Whether the column describes the record or the item instead of the entry."""
@@ -383,11 +367,8 @@ class _Chooser:
         return not numbered and not profile.is_constant and not self._depends(name)
 
     def _looks_wide(self, free: list[str]) -> bool:
-        numbers = [
-            n
-            for n in free
-            if n in self.profiles and (self.profiles[n].is_number or not self.profiles[n].present)
-        ]
+        known = [self.profiles[n] for n in free if n in self.profiles]
+        numbers = [profile for profile in known if profile.is_number or not profile.present]
         return len(numbers) >= 10 and 2 * len(numbers) > len(free)
 
 

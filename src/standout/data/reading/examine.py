@@ -1,19 +1,119 @@
-"""Examine the columns that reading leaves out: which of them add nothing to the measured ones, and hashes of everything."""
+"""What a check has to know of a source: the columns that reading leaves out, and hashes of everything."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import duckdb
 
 from standout.data.cleaning import ColumnUse
+from standout.data.reading.file_content import unzipped
+from standout.data.reading.formats import FoundSource, find_source
+from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import EMAIL
-from standout.data.reading.source import SourceTable
-from standout.data.reading.workspace import one_row
-from standout.data.whole import MEASURED
+from standout.data.reading.source import FrameTable, SourceTable
+from standout.data.reading.tables import open_table
+from standout.data.reading.workspace import one_row, workspace
+from standout.data.scratch import scratch_folder
+from standout.data.whole import MEASURED, How, Whole, changed, unexamined
+from standout.errors import InputError
+
+Uses = tuple[ColumnUse, ...]
+Versions = list[tuple[int, ...]]
+
+
+def how_to_examine(found: FoundSource, options: ReadOptions, uses: Uses) -> How:
+    """How to examine a source that was just read; at once if it is a copy that is removed after reading.
+
+    Parameters
+    ----------
+    found
+        What was read.
+    options
+        How it was read.
+    uses
+        Its columns.
+    """
+    if found.archive is not None:
+        archive = found.archive.absolute()
+        return partial(_examine_zip, archive, versions_of([archive]), found.table, options, uses)
+    here = replace(found, paths=tuple(p.absolute() for p in found.paths))
+    if found.is_copy:
+        return _examine(here, None, options, uses)
+    return partial(_examine, here, versions_of(_files(here)), options, uses)
+
+
+def examine_frame(table: FrameTable, uses: Uses) -> Whole:
+    """What is known of a frame: its columns."""
+    try:
+        if all(use.role != "ignored" for use in uses):
+            return unexamined(uses, "the data is a frame")
+        with workspace(table.name) as (con, _):
+            uses = examined(con, table, uses)
+    except InputError:  # objects that are no cells stay "not measured"
+        pass
+    return unexamined(uses, "the data is a frame")
+
+
+def _examine_zip(
+    archive: Path, before: Versions, table: str | None, options: ReadOptions, uses: Uses
+) -> Whole:
+    try:
+        if versions_of([archive]) != before:
+            raise changed(archive.name)
+        whole = hash_of_files([archive])
+    except OSError:
+        return unexamined(uses, "the file cannot be read any more")
+    with scratch_folder() as made:
+        (made / "unzipped").mkdir()
+        found = find_source(unzipped(archive, made / "unzipped"), table)
+        return replace(_examine(found, None, options, uses), sha256=whole)
+
+
+def _examine(
+    found: FoundSource, before: Versions | None, options: ReadOptions, uses: Uses
+) -> Whole:
+    """All columns and the hash of a source; `before` is its version when it was read."""
+    try:
+        files = _files(found)
+        if before is not None and versions_of(files) != before:
+            raise changed(found.name)
+        sha = hash_of_files(files) if files else None
+    except OSError:
+        return unexamined(uses, "the file cannot be read any more")
+    covers = f"all bytes of {'the file' if len(files) == 1 else f'{len(files):,} files'}"
+    if found.kind == "saved":
+        return Whole(uses, sha, covers)
+    ignored = any(use.role == "ignored" for use in uses)
+    if sha is None or ignored:
+        with workspace(found.name) as (con, folder):
+            table = open_table(con, folder, found, options)
+            uses = examined(con, table, uses)
+            if sha is None:
+                sha, covers = hash_of_cells(con, table), "all cells of the table"
+    if files and before is not None and versions_of(files) != before:
+        raise changed(found.name)
+    return Whole(uses, sha, covers)
+
+
+def _files(found: FoundSource) -> list[Path]:
+    """Files that hold the source, in a fixed order; none for a table on a server."""
+    return [
+        file
+        for path in found.paths
+        for file in (sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path])
+    ]
+
+
+def versions_of(files: Iterable[Path]) -> Versions:
+    """What changes when a file is written or replaced: file number, size and time of the last change."""
+    stats = [path.stat() for path in files]
+    return [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for s in stats]
+
 
 CHECKABLE = 0.95
 """A column depends on another one if no two rows contradict it, and this share of the rows could: several records share them."""

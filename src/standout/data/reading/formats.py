@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from standout.data.reading.archives import head_of, is_workbook
+from standout.data.reading.file_content import head_of, is_workbook, unpacked
 from standout.data.store import is_saved
-from standout.errors import InputError, ParameterError
+from standout.errors import InputError, ParameterError, StandoutError
 
 if TYPE_CHECKING:
-    from standout.data.reading.objects import Objects
     from standout.data.reading.remote import Remote
+    from standout.data.reading.servers import Objects
 
-Kind = Literal[
-    "saved",
-    "parquet",
-    "arrow",
-    "arrow-stream",
-    "netflix",
-    "text",
-    "json",
-    "sqlite",
-    "duckdb",
-    "xlsx",
-    "postgresql",
-    "objects",
-    "delta",
-    "iceberg",
-]
+Recognizer = Callable[[bytes], bool]
+FrameReader = Callable[[Path], Any]
 
+READERS: dict[str, tuple[Recognizer, FrameReader]] = {}
+"""Formats that authors registered: how a file is recognized, and how it becomes a frame."""
+
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow-stream"}
+_PARQUET_ENDINGS = (".parquet", ".parq", ".pq")
+_CALLED = {
+    "a Parquet": _PARQUET_ENDINGS,
+    "an Arrow IPC": (".arrow", ".feather", ".ipc"),
+}
 _NETFLIX_HEAD = re.compile(rb"\s*\d+:\s*\n\d+,\d,\d{4}-\d\d-\d\d\s*(\n|$)")
 _NETFLIX_NAME = re.compile(r"(mv_\d+|combined_data_\d+)\.txt(\.gz|\.zst)?")
 _MOVIELENS_NAME = re.compile(r"(ratings\.(csv|dat)|u\.data)(\.gz|\.zst)?")
 _JSON_HEAD = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*(\"|\})")
-_PARQUET_NAMES = ("*.parquet", "*.parq", "*.pq")
 _TEXT_NAME = re.compile(
     r".*\.(csv|tsv|tab|psv|dat|data|jsonl|ndjson|json|xlsx|arrow|feather)(\.gz|\.zst)?",
     re.IGNORECASE,
@@ -50,7 +44,8 @@ _MANY = ("text", "parquet", "netflix", "json")
 class FoundSource:
     """A source and how to read it."""
 
-    kind: Kind
+    kind: str
+    """Name of the format."""
     paths: tuple[Path, ...]
     """One file, or the files of a folder in order; for a saved dataset its folder."""
     name: str
@@ -61,6 +56,47 @@ class FoundSource:
     """Address, for a database on a server."""
     objects: Objects | None = None
     """Parquet files of an object store."""
+    archive: Path | None = None
+    """Zip archive that the files were unpacked from."""
+    is_copy: bool = False
+    """Whether the files are a copy of something that may be gone: standard input, a pipe, a file of a server."""
+
+
+def register_reader(name: str, recognizes: Recognizer) -> Callable[[FrameReader], FrameReader]:
+    """Decorator that registers a function from a path to a frame as the reader of a format.
+
+    Parameters
+    ----------
+    name
+        Name of the format. Registered formats are tried before those of the package.
+    recognizes
+        Whether a file is of this format, by its first 64 KiB; compressed files are unpacked before.
+
+    Examples
+    --------
+    >>> @register_reader("visits", lambda head: head.startswith(b"VISITS"))
+    ... def read_visits(path: Path) -> Any:
+    ...     "Frame of pandas, polars or pyarrow with a row per entry."
+    >>> del READERS["visits"]
+    """
+
+    def add(function: FrameReader) -> FrameReader:
+        READERS[name] = recognizes, function
+        return function
+
+    return add
+
+
+def read_frame(found: FoundSource, folder: Path) -> Any:
+    """What the registered reader of the format makes of the file, unpacked into the folder if it is compressed."""
+    try:
+        return READERS[found.kind][1](unpacked(found.paths[0], folder))
+    except StandoutError:
+        raise
+    except Exception as error:  # its message may quote cells
+        raise InputError(
+            f"{found.name}: the reader of {found.kind!r} files fails with a {type(error).__name__}"
+        ) from None
 
 
 def find_source(path: str | Path | Sequence[str | Path], table: str | None = None) -> FoundSource:
@@ -125,21 +161,21 @@ def is_tar(head: bytes) -> bool:
     return head[257:262] == b"ustar"
 
 
-def _file_kind(path: Path) -> Kind:
+def _file_kind(path: Path) -> str:
     with path.open("rb") as file:
         magic = file.read(8)
     if not magic:
         raise InputError(f"{path.name} is empty")
-    if magic[:4] == b"PAR1":
-        return "parquet"
-    if magic[:6] == b"ARROW1":
-        return "arrow"
-    if magic[:4] == b"\xff\xff\xff\xff":
-        return "arrow-stream"
-    if path.suffix in (".parquet", ".parq", ".pq"):
-        raise InputError(f"{path.name} is not a Parquet file, although it is called one")
-    if path.suffix in (".arrow", ".feather", ".ipc"):
-        raise InputError(f"{path.name} is not an Arrow IPC file, although it is called one")
+    head = head_of(path) if READERS else b""
+    for name, (recognizes, _) in READERS.items():
+        if recognizes(head):
+            return name
+    for beginning, kind in _MAGIC.items():
+        if magic.startswith(beginning):
+            return kind
+    for called, endings in _CALLED.items():
+        if path.suffix in endings:
+            raise InputError(f"{path.name} is not {called} file, although it is called one")
     if magic[:4] == b"PK\x03\x04":
         if is_workbook(path):
             return "xlsx"
@@ -173,21 +209,16 @@ def _in_folder(folder: Path, name: str) -> FoundSource:
         return FoundSource("delta", (folder,), name)
     if any((folder / "metadata").glob("*.metadata.json")):
         return FoundSource("iceberg", (folder,), name)
-    parquet = sorted(
-        p for ending in _PARQUET_NAMES for p in folder.rglob(ending) if _is_data(p, folder)
-    )
-    if parquet:
+    data = sorted(p for p in folder.rglob("*") if _is_data(p, folder))
+    if parquet := [p for p in data if p.suffix in _PARQUET_ENDINGS]:
         return FoundSource("parquet", tuple(parquet), name)
-    netflix = sorted(p for p in folder.iterdir() if _NETFLIX_NAME.fullmatch(p.name))
-    if netflix:
+    inside = sorted(folder.iterdir())
+    if netflix := [p for p in inside if _NETFLIX_NAME.fullmatch(p.name)]:
         return FoundSource("netflix", tuple(netflix), name)
-    movielens = sorted(p for p in folder.iterdir() if _MOVIELENS_NAME.fullmatch(p.name))
+    movielens = [p for p in inside if _MOVIELENS_NAME.fullmatch(p.name)]
     if len(movielens) == 1:
-        return FoundSource(_file_kind(movielens[0]), (movielens[0],), f"{name}/{movielens[0].name}")
-    files = sorted(
-        p for p in folder.rglob("*") if _is_data(p, folder) and _TEXT_NAME.fullmatch(p.name)
-    )
-    if files:
+        return _together(movielens, name)
+    if files := [p for p in data if _TEXT_NAME.fullmatch(p.name)]:
         return _together(files, name)
     raise InputError(
         f"folder {name} holds no data that can be read: no Parquet, CSV or JSON files, no saved dataset, no Netflix "

@@ -5,94 +5,94 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# fmt: off
-_PERSONS = (
-    "user", "customer", "client", "subscriber", "member", "person", "reviewer", "visitor", "account", "patient",
-    "reader", "viewer", "listener", "player", "student", "buyer", "shopper", "borrower", "cardholder", "patron",
-    "guest", "rider", "driver", "passenger", "employee", "respondent", "participant", "citizen", "author",
-    "kunde", "kunden", "nutzer", "benutzer", "mitglied", "utilisateur", "usuario", "cliente",
-)
-_THINGS = (
-    "movie", "item", "product", "article", "place", "poi", "venue", "url", "page", "track", "song", "artist", "book",
-    "film", "anime", "game", "business", "location", "merchant", "host", "domain", "beer", "recipe", "show", "query",
-    "app", "course", "link", "site", "station", "diagnosis", "tag",
-    "joke", "loc", "spot", "restaurant", "hotel", "video", "tweet", "hashtag", "podcast", "episode", "album", "drug",
-    "medication", "procedure", "cell", "tower", "antenna", "wine", "job", "artikel", "produkt", "produit", "producto",
-)
-_GROUPS = ("store", "shop", "department", "brand", "genre", "channel", "playlist", "subreddit", "city")
-_MOMENTS = (
-    "timestamp", "datetime", "ts", "datestamp", "unixtimestamp", "unixreviewtime", "invoicedate", "orderdate",
-    "purchasedate", "transactiondate", "ratingdate", "reviewdate", "checkindate", "eventdate", "ratedat", "createdat",
-    "orderedat", "purchasedat", "visitedat", "listenedat", "watchedat", "eventtime", "checkintime", "querytime",
-    "visittime", "transactiontime", "ordertime", "utctimestamp", "utctime", "playedat", "checkedinat",
-)
-_RATINGS = (
-    "rating", "ratings", "stars", "score", "overall", "reviewscore", "starrating", "feedback", "grade", "vote",
-    "preference", "bewertung",
-)
-_AMOUNTS = (
-    "quantity", "qty", "value", "amount", "count", "plays", "playcount", "weight", "visits", "clicks", "views",
-    "listens", "hours", "menge", "anzahl", "betrag",
-)
-_PRICES = ("price", "unitprice", "spend", "sales", "total", "cost", "preis", "umsatz")
 
-_ID_WORDS = {
-    "id", "ids", "key", "no", "nr", "num", "number", "code", "hash", "hashed", "uuid", "guid", "anon", "anonymous",
-    "anonymized", "pseudonym", "pseudo", "encrypted", "idx",
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PERSONS = _word_set(
+    "user customer client subscriber member person reviewer visitor account patient reader viewer listener player student "
+    "buyer shopper borrower cardholder patron guest rider driver passenger employee respondent participant citizen author "
+    "kunde kunden nutzer benutzer mitglied utilisateur usuario cliente"
+)
+_THINGS = _word_set(
+    "movie item product article place poi venue url page track song artist book film anime game business location merchant "
+    "host domain beer recipe show query app course link site station diagnosis tag joke loc spot restaurant hotel video "
+    "tweet hashtag podcast episode album drug medication procedure cell tower antenna wine job artikel produkt produit "
+    "producto"
+)
+_GROUPS = _word_set("store shop department brand genre channel playlist subreddit city")
+_RATINGS = _word_set(
+    "rating ratings stars score overall reviewscore starrating feedback grade vote preference bewertung"
+)
+_AMOUNTS = _word_set(
+    "quantity qty value amount count plays playcount weight visits clicks views listens hours menge anzahl betrag"
+)
+_PRICES = _word_set("price unitprice spend sales total cost preis umsatz")
+_MOMENTS = _word_set(
+    "timestamp datetime ts datestamp unixtimestamp unixreviewtime invoicedate orderdate purchasedate transactiondate "
+    "ratingdate reviewdate checkindate eventdate ratedat createdat orderedat purchasedat visitedat listenedat watchedat "
+    "eventtime checkintime querytime visittime transactiontime ordertime utctimestamp utctime playedat checkedinat"
+)
+_ID_WORDS = _word_set(
+    "id ids key no nr num number code hash hashed uuid guid anon anonymous anonymized pseudonym pseudo encrypted idx"
+)
+_ROW_WORDS = _word_set(
+    "order invoice transaction trans session basket review rating event row line record index batch ticket receipt bill "
+    "entry request log unnamed zip postal"
+)
+_TIME_WORDS = _word_set(
+    "time timestamp date datetime ts at dt when moment epoch utc datum zeit day"
+)
+_NOT_ENTRY = _word_set(
+    "birth born dob birthday birthdate release released publish published join joined signup register registered "
+    "registration expiry expires expiration since updated modified"
+)
+_ATTRIBUTES = _word_set(
+    "age zip zipcode postal postcode plz lat latitude lon lng long longitude year month hour minute weekday index row rank "
+    "version gender sex offset timezone tz avg average mean median birth height income x y unnamed"
+)
+_IDENTIFIERS = {
+    "e-mail address": "email mail",
+    "phone number": "phone telephone mobile fax msisdn tel",
+    "IP address": "ip ipaddress",
+    "card number": "creditcard creditcardnumber pan",
+    "bank account": "iban",
+    "national identifier": "ssn passport",
+    "street address": "street address",
+    "date of birth": "birth dob birthday birthdate born",
+    "user name": "username login nickname screenname",
+    "device identifier": "imei mac",
 }
-_ROW_WORDS = {
-    "order", "invoice", "transaction", "trans", "session", "basket", "review", "rating", "event", "row", "line",
-    "record", "index", "batch", "ticket", "receipt", "bill", "entry", "request", "log", "unnamed", "zip", "postal",
-}
-_TIME_WORDS = {"time", "timestamp", "date", "datetime", "ts", "at", "dt", "when", "moment", "epoch", "utc", "datum", "zeit",
-               "day"}
-_NOT_ENTRY = {
-    "birth", "born", "dob", "birthday", "birthdate", "release", "released", "publish", "published", "join", "joined",
-    "signup", "register", "registered", "registration", "expiry", "expires", "expiration", "since", "updated", "modified",
-}
-_ATTRIBUTES = {
-    "age", "zip", "zipcode", "postal", "postcode", "plz", "lat", "latitude", "lon", "lng", "long", "longitude", "year",
-    "month", "hour", "minute", "weekday", "index", "row", "rank", "version", "gender", "sex", "offset", "timezone", "tz",
-    "avg", "average", "mean", "median", "birth", "height", "income", "x", "y", "unnamed",
-}
-# fmt: on
+_PERSON_NAMES = _word_set(
+    "firstname lastname surname fullname realname familyname givenname vorname nachname prenom nom"
+)
+
+
+def _joined(stems: frozenset[str], endings: str) -> frozenset[str]:
+    """Each stem with each ending; an underscore stands for no ending."""
+    return frozenset(stem + ending.strip("_") for stem in stems for ending in endings.split())
+
 
 # Names as `plain` leaves them, in tiers: the first tier with a column of that name wins.
 # Identifiers come before bare nouns, because a table may hold CustomerID and the customer's name.
 TIERS: dict[str, tuple[frozenset[str], ...]] = {
     "record": (
-        frozenset(
-            [
-                "record",
-                "recordid",
-                "uid",
-                "userhash",
-                *(f"{p}{x}" for p in _PERSONS for x in ("id", "number", "nr", "nummer")),
-            ]
+        _word_set("record recordid uid userhash") | _joined(_PERSONS, "id number nr nummer"),
+        _PERSONS | _word_set("users customers username anonid"),
+        _joined(
+            _word_set("device household cookie card loyalty loyaltycard"), "_ id key no nr number"
         ),
-        frozenset([*_PERSONS, "users", "customers", "username", "anonid"]),
-        frozenset(
-            f"{thing}{x}"
-            for thing in ("device", "household", "cookie", "card", "loyalty", "loyaltycard")
-            for x in ("", "id", "key", "no", "nr", "number")
-        ),
-        frozenset(["email", "emailaddress", "mail", "phone", "phonenumber", "msisdn"]),
+        _word_set("email emailaddress mail phone phonenumber msisdn"),
     ),
     "item": (
-        frozenset(
-            ["stockcode", "sku", "asin", "isbn", "ean", "upc", "gtin", "iid"]
-            + [f"{t}{x}" for t in _THINGS for x in ("id", "code", "nummer")]
-        ),
-        frozenset([*_THINGS, "items", "clickurl"]),
-        frozenset([f"{g}{x}" for g in _GROUPS for x in ("id", "code", "")]),
-        frozenset(["title", "description", "category", "categoryid", "name"]),
+        _word_set("stockcode sku asin isbn ean upc gtin iid") | _joined(_THINGS, "id code nummer"),
+        _THINGS | _word_set("items clickurl"),
+        _joined(_GROUPS, "id code _"),
+        _word_set("title description category categoryid name"),
     ),
-    "value": (frozenset(_RATINGS), frozenset(_AMOUNTS), frozenset(_PRICES)),
-    "time": (
-        frozenset(_MOMENTS),
-        frozenset(["date", "reviewtime", "datum"]),
-        frozenset(["time", "day", "epoch", "week"]),
-    ),
+    "value": (_RATINGS, _AMOUNTS, _PRICES),
+    "time": (_MOMENTS, _word_set("date reviewtime datum"), _word_set("time day epoch week")),
 }
 
 
@@ -132,14 +132,17 @@ def words(name: str) -> list[str]:
 
 def is_record_like(name: str) -> bool:
     """Whether the name is a word for a person with words for an identifier: `customer_no`, `anonUserId`."""
-    rest = [word for word in words(name) if word not in _ID_WORDS]
-    return len(rest) == 1 and rest[0] in _PERSONS and len(words(name)) > 1
+    return _is_identifier_of(name, _PERSONS)
 
 
 def is_item_like(name: str) -> bool:
     """Whether the name is a word for a thing with words for an identifier: `item_key`, `venue_hash`."""
+    return _is_identifier_of(name, _THINGS)
+
+
+def _is_identifier_of(name: str, nouns: frozenset[str]) -> bool:
     rest = [word for word in words(name) if word not in _ID_WORDS]
-    return len(rest) == 1 and rest[0] in _THINGS and len(words(name)) > 1
+    return len(rest) == 1 and rest[0] in nouns and len(words(name)) > 1
 
 
 def is_some_identifier(name: str) -> bool:
@@ -176,7 +179,7 @@ def is_foreign_date(name: str) -> bool:
 def is_value_like(name: str) -> bool:
     """Whether the last word, or the first, means a value: `user_rating`, `playCount`."""
     found = words(name)
-    known = {*_RATINGS, *_AMOUNTS, *_PRICES}
+    known = _RATINGS | _AMOUNTS | _PRICES
     return (
         bool(found) and (found[-1] in known or found[0] in known) and not set(found) & _ATTRIBUTES
     )
@@ -207,32 +210,9 @@ def direct_identifier(name: str) -> str | None:
     ('person name', None)
     """
     found, joined = words(name), plain(name)
-    if joined in (
-        "firstname",
-        "lastname",
-        "surname",
-        "fullname",
-        "realname",
-        "familyname",
-        "givenname",
-        "vorname",
-        "nachname",
-        "prenom",
-        "nom",
-    ):
+    if joined in _PERSON_NAMES:
         return "person name"
     if "name" in found and any(word in _PERSONS for word in found):
         return "user name" if "user" in found else "person name"
-    known = {
-        "e-mail address": {"email", "mail"},
-        "phone number": {"phone", "telephone", "mobile", "fax", "msisdn", "tel"},
-        "IP address": {"ip", "ipaddress"},
-        "card number": {"creditcard", "creditcardnumber", "pan"},
-        "bank account": {"iban"},
-        "national identifier": {"ssn", "passport"},
-        "street address": {"street", "address"},
-        "date of birth": {"birth", "dob", "birthday", "birthdate", "born"},
-        "user name": {"username", "login", "nickname", "screenname"},
-        "device identifier": {"imei", "mac"},
-    }
-    return next((what for what, names in known.items() if names & {*found, joined}), None)
+    known = _IDENTIFIERS.items()
+    return next((what for what, names in known if {*found, joined} & _word_set(names)), None)

@@ -8,14 +8,12 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
 from standout.arrays import Array
-from standout.data.reading.archives import (
-    LimitedStream,
+from standout.data.reading.file_content import (
     UnpackLimit,
     compression_of,
     damaged,
@@ -62,7 +60,7 @@ def parse_netflix(paths: tuple[Path, ...]) -> Parsed:
                     _parse_tar(tar, parsed, limit)
                 continue
             with pa.input_stream(str(path), compression=compression_of(path)) as stream:
-                _parse_stream(_chunks(LimitedStream(stream, limit)), path.name, parsed)
+                _parse_stream(_whole_lines(limit.chunks(stream, _CHUNK)), path.name, parsed)
         except (tarfile.TarError, EOFError, zlib.error, pa.ArrowException):
             raise damaged(path, compression_of(path) or "tar") from None
         except OSError as error:
@@ -87,13 +85,14 @@ def _parse_tar(tar: tarfile.TarFile, parsed: Parsed, limit: UnpackLimit, depth: 
             with tarfile.open(fileobj=file) as inner:
                 _parse_tar(inner, parsed, limit, depth + 1)
         elif _MEMBER.fullmatch(member.name):
-            _parse_stream(_chunks(LimitedStream(file, limit)), Path(member.name).name[:100], parsed)
+            chunks = _whole_lines(limit.chunks(file, _CHUNK))
+            _parse_stream(chunks, Path(member.name).name[:100], parsed)
 
 
-def _chunks(stream: IO[bytes] | Any) -> Iterator[bytes]:
-    """Pieces of the stream that end where a line ends."""
+def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces, cut where a line ends."""
     rest = b""
-    while piece := stream.read(_CHUNK):
+    for piece in pieces:
         whole = rest + piece
         cut = whole.rfind(b"\n") + 1
         rest = whole[cut:]

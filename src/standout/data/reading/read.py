@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,26 +14,25 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from standout.data.assemble import complete
 from standout.data.catalog import Catalog
 from standout.data.cleaning import ColumnUse
 from standout.data.dataset import Dataset
-from standout.data.reading.again import examine_frame, how_to_examine
-from standout.data.reading.archives import is_zip, unzipped
-from standout.data.reading.columns import Roles, choose_columns, inventory, listed
+from standout.data.reading.columns import Roles, check_ignored, choose_columns, inventory
+from standout.data.reading.examine import Versions, examine_frame, how_to_examine, versions_of
+from standout.data.reading.file_content import is_zip_file, unzipped
 from standout.data.reading.formats import FoundSource, find_source
-from standout.data.reading.frames import FrameTable
-from standout.data.reading.number_rules import number_rule
-from standout.data.reading.objects import copy_objects, download, find_objects
 from standout.data.reading.options import ReadOptions
-from standout.data.reading.profile import Profile, is_constant_per, profile_columns
+from standout.data.reading.profile import Profile, is_constant_per, number_rule, profile_columns
 from standout.data.reading.remote import remote_of
-from standout.data.reading.source import Source, SourceTable
-from standout.data.reading.stream import build
+from standout.data.reading.rows import catalog_rows
+from standout.data.reading.servers import copy_objects, download, find_objects
+from standout.data.reading.source import FrameTable, Source, SourceTable
 from standout.data.reading.survey import Survey, survey
 from standout.data.reading.tables import open_table
 from standout.data.reading.time_rules import time_rule
 from standout.data.reading.wide import load_wide
-from standout.data.reading.workspace import MEMORY, workspace
+from standout.data.reading.workspace import MEMORY, column_kinds, workspace
 from standout.data.repeats import check_repeats
 from standout.data.scratch import private_file, scratch_folder
 from standout.data.times import finer_than
@@ -64,15 +65,59 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
             if found.kind == "saved"
             else read_found(found, options, build)
         )
-        zipped, lasts = (
-            remote_of(path) is None and _is_zipped(path),
-            not _is_copied(path) or found.objects is not None,
-        )
-        remember(
-            ds,
-            how_to_examine(path, found, options, ds.cleaning.columns, zipped=zipped, lasts=lasts),
-        )
+        remember(ds, how_to_examine(found, options, ds.cleaning.columns))
         return ds
+
+
+def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey) -> Dataset:
+    """Make the dataset in memory: every row is placed as it arrives, and only the result is kept."""
+    _check_memory(found.n_rows, roles)
+    catalog, batches = catalog_rows(con, source, roles, found)
+    coding = catalog.coding
+    builder = coding.builder(catalog.record_counts)
+    # one thread converts a batch while the other places the previous one
+    with ThreadPoolExecutor(1) as pool:
+        placing: Future[None] | None = None
+        for batch in batches:
+            if placing is not None:
+                placing.result()
+            placing = pool.submit(builder.add, *batch)
+        if placing is not None:
+            placing.result()
+    catalog.check_missing(
+        int((builder.code == coding.levels.size).sum()),
+        int((builder.tick == builder.no_tick).sum()),
+    )
+    return complete(
+        builder,
+        catalog.record_labels,
+        catalog.item_labels,
+        coding.levels,
+        coding.first_tick,
+        coding.tick_span,
+        catalog.cleaning,
+        catalog.n_source_rows,
+        catalog.resolution,
+    )
+
+
+def _check_memory(n_rows: int, roles: Roles) -> None:
+    """Refuse rows that cannot fit: a small Parquet file can hold billions of equal ones."""
+    needed = n_rows * (4 + 2 * (roles.value is not None) + 4 * (roles.time is not None))
+    available = _physical_memory()
+    if needed > available:
+        raise InputError(
+            f"{n_rows:,} rows need about {needed / 1e9:,.0f} GB of memory, and this machine has {available / 1e9:,.0f} GB: "
+            "use --engine chunked (ChunkedDataset.read), read a part of them, or use a larger machine"
+        )
+
+
+def _physical_memory() -> float:
+    """Bytes of memory of this machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def read_found(
@@ -89,13 +134,12 @@ def read_found(
     return made
 
 
-def versions(found: FoundSource) -> list[tuple[int, ...]]:
-    """What changes when a file is written or replaced: file number, size and time of the last change."""
+def versions(found: FoundSource) -> Versions:
+    """Versions of the files of a source."""
     try:
-        stats = [path.stat() for path in found.paths]
+        return versions_of(found.paths)
     except OSError as error:
         raise InputError(f"cannot read {found.name}: {error.strerror}") from None
-    return [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for s in stats]
 
 
 def from_frame(frame: Any, options: ReadOptions) -> Dataset:
@@ -139,7 +183,7 @@ def _question(
         f"c{table.names.index(name)} AS {role}" for role, name in roles.chosen().items()
     )
     con.execute(f"CREATE VIEW source AS SELECT {columns} FROM sample_")
-    kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
+    kinds = column_kinds(con, "source")
     try:
         if roles.time is not None:
             time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
@@ -157,34 +201,33 @@ def found_source(path: PathLike, table: str | None) -> Iterator[FoundSource]:
     if remote is not None and remote.kind == "postgresql":
         yield FoundSource("postgresql", (), remote.name, table, remote)
         return
-    zipped = remote is None and _is_zipped(path)
-    if remote is None and path != "-" and not zipped and not _is_pipe(path):
+    archive = Path(str(path)) if remote is None and _is(path, is_zip_file) else None
+    if remote is None and archive is None and path != "-" and not _is(path, Path.is_fifo):
         yield find_source(path, table)
         return
     with scratch_folder() as made:
         files = made / "files"
         files.mkdir()
-        if zipped:
-            name, kept = Path(str(path)).name, Path(str(path))
+        if archive is not None:
+            name, kept = archive.name, archive
         elif remote is None:
             name = "standard input" if path == "-" else "the pipe"
             kept = _copied(path, files / "stdin", name)
         elif remote.kind == "web":
             name, kept = remote.name, download(remote, files)
         else:
-            objects = find_objects(remote)
+            name, objects = remote.name, find_objects(remote)
+            if objects.is_parquet and table is not None:
+                raise ParameterError(f"{name} is not a database: leave out table (--table)")
             if objects.is_parquet:
-                if table is not None:
-                    raise ParameterError(
-                        f"{remote.name} is not a database: leave out table (--table)"
-                    )
-                yield FoundSource("objects", (), remote.name, objects=objects)
+                yield FoundSource("objects", (), name, objects=objects)
                 return
-            name, kept = remote.name, copy_objects(objects, files)
-        if _is_zipped(kept):
+            kept = copy_objects(objects, files)
+        if _is(kept, is_zip_file):
             (made / "unzipped").mkdir()
             kept = unzipped(kept, made / "unzipped")
-        yield replace(find_source(kept, table), name=name)
+        found = find_source(kept, table)
+        yield replace(found, name=name, archive=archive, is_copy=archive is None)
 
 
 def _copied(path: PathLike, to: Path, name: str) -> Path:
@@ -202,23 +245,10 @@ def _copied(path: PathLike, to: Path, name: str) -> Path:
     return to
 
 
-def _is_pipe(path: PathLike) -> bool:
-    """Whether the path is a named pipe or a process substitution of the shell, which can be read only once."""
+def _is(path: PathLike, kind: Callable[[Path], bool]) -> bool:
+    """Whether the path is a file of this kind; False where no file can have this name."""
     try:
-        return isinstance(path, (str, Path)) and Path(path).is_fifo()
-    except OSError:
-        return False
-
-
-def _is_copied(path: PathLike) -> bool:
-    """Whether the source is read from a copy that is removed: standard input, a pipe, files of a web server or a store."""
-    remote = remote_of(path)
-    return path == "-" or _is_pipe(path) or (remote is not None and remote.kind != "postgresql")
-
-
-def _is_zipped(path: PathLike) -> bool:
-    try:
-        return isinstance(path, (str, Path)) and Path(path).is_file() and is_zip(Path(path))
+        return isinstance(path, (str, Path)) and kind(Path(path))
     except (OSError, ValueError):
         return False
 
@@ -280,10 +310,7 @@ def _roles(
     options: ReadOptions,
 ) -> Roles:
     """Choose the columns of a table with one row per entry."""
-    left_out = tuple(options.ignore or ())
-    missing = [name for name in left_out if name not in table.names]
-    if missing:
-        raise ColumnError(f"no column {missing[0]!r} to ignore. Columns: {listed(table.names)}")
+    left_out = check_ignored(options.ignore, table.names)
     place = {name: k for k, name in enumerate(table.names)}
     return choose_columns(
         table.names,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 
 import duckdb
 
 from standout.data.cleaning import Cleaning
 from standout.data.reading.columns import Roles
-from standout.data.reading.number_rules import NumberRule, number_rule
 from standout.data.reading.options import ReadOptions
+from standout.data.reading.profile import NumberRule, number_rule
 from standout.data.reading.source import Source
-from standout.data.reading.time_columns import TimeRule
-from standout.data.reading.time_rules import time_rule
-from standout.data.reading.workspace import is_number, one_row, quoted
+from standout.data.reading.time_rules import TimeRule, time_rule
+from standout.data.reading.workspace import column_kinds, is_number, one_row, quoted
 from standout.data.times import (
     TICKS_PER_DAY,
     check_span,
@@ -55,60 +55,39 @@ def survey(
     InputError
         If no row is left, or a channel is empty or holds text or infinity.
     """
-    kinds = {name: kind for name, kind, *_ in con.execute("DESCRIBE source").fetchall()}
+    kinds = column_kinds(con, "source")
     _check_flat(con, roles, kinds)
-    rule = None
-    if roles.time is not None:
-        rule = time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
-    elif options.time_unit is not None or options.date_format is not None:
-        raise ParameterError(
-            "time_unit and date_format are for a time column, and there is none: leave them out"
-        )
-    elif options.resolution not in (None, "day"):
-        raise ParameterError(
-            f"resolution={options.resolution!r} (also a tolerance of times finer than a day) needs a time column, and there is "
-            "none: leave it out"
-        )
-    if roles.value is None and options.decimal is not None:
-        raise ParameterError("decimal is for a value column, and there is none: leave it out")
-    numbers = (
-        None
-        if roles.value is None
-        else _value_rule(con, kinds["value"], roles.value, options.decimal)
-    )
+    rule, numbers = _time_rule(con, kinds, roles, options), _value_rule(con, kinds, roles, options)
     _make_typed(con, source, kinds, numbers, rule)
-    may_fail = any(r is not None and r.bad != "false" for r in (numbers, rule))
-    cleaning = _make_good(con, source, roles, options, may_fail)
-    whole = rule.whole if rule else dict.fromkeys(TICKS_PER_DAY, "true")
-    counted = options.resolution or ("day" if whole["day"] == "true" else "second")
-    ticks = rule.ticks[counted] if rule else "NULL::BIGINT"
+    cleaning = _make_good(con, source, roles, options, {numbers.bad, rule.bad} != {"false"})
+    counted = options.resolution or ("day" if rule.whole["day"] == "true" else "second")
     n, values, lowest, highest, times, midnight, low, high, *wholes = one_row(
         con,
         "SELECT count(*), count(value), min(value), max(value), count(stamp), "
-        f"count(CASE WHEN {whole['day']} THEN stamp END), min({ticks}), max({ticks}), "
-        f"{', '.join(f'bool_and({whole[name]})' for name in TICKS_PER_DAY)} FROM good",
+        f"count(CASE WHEN {rule.whole['day']} THEN stamp END), min({rule.ticks[counted]}), max({rule.ticks[counted]}), "
+        f"{', '.join(f'bool_and({rule.whole[name]})' for name in TICKS_PER_DAY)} FROM good",
     )
     if n == 0:
         raise InputError(
             f"{source.name}: of {cleaning.rows_read:,} rows, none with both a record and an item is left"
         )
-    _check_channel(roles.value, "value", values)
-    _check_channel(roles.time, "time", times)
-    if lowest is not None and not (math.isfinite(lowest) and math.isfinite(highest)):
-        infinite = one_row(con, "SELECT count(*) FROM good WHERE isinf(value)")[0]
-        raise InputError(
-            f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them"
-        )
+    _check_channels(con, roles, (values, times), (lowest, highest))
     unit, resolution = "", "day"
-    if rule is not None:
+    if roles.time is not None:
         unit = finest_unit(dict(zip(TICKS_PER_DAY, wholes, strict=True)))
-        resolution = options.resolution or default_resolution(
-            unit, (high - low) * _seconds(counted)
-        )
-    midnights = midnight_words(midnight, times, unit)
-    _make_rows(con, rule, resolution)
-    if rule is not None:
+        span = (high - low) * _seconds(counted)
+        resolution = options.resolution or default_resolution(unit, span)
+    con.execute(
+        f"CREATE VIEW rows AS SELECT record, item, value, {rule.ticks[resolution]} AS tick, {rule.moment} AS moment FROM good"
+    )
+    if roles.time is not None:
         low, high = _ends(con, unit, resolution, counted, low, high)
+    midnights = midnight_words(midnight, times, unit)
+    notes = (
+        *(note for note in (numbers.note, rule.note) if note),
+        *resolution_notes(unit, resolution, options.resolution is not None),
+        *((f"time: {midnights}",) if midnights else ()),
+    )
     cleaning = replace(
         cleaning,
         repeats=options.repeats,
@@ -116,25 +95,37 @@ def survey(
         times_missing=n - times if roles.time is not None else 0,
         finest_time=unit,
         times_midnight=midnight if midnights else 0,
-        notes=(
-            *roles.notes,
-            *source.notes,
-            *(r.note for r in (numbers, rule) if r is not None and r.note),
-            *resolution_notes(unit, resolution, options.resolution is not None),
-            *((f"time: {midnights}",) if midnights else ()),
-        ),
+        notes=(*roles.notes, *source.notes, *notes),
         columns=roles.columns,
     )
     return Survey(n, int(low or 0), int((high or 0) - (low or 0)), resolution, cleaning)
+
+
+def _time_rule(
+    con: duckdb.DuckDBPyConnection, kinds: dict[str, str], roles: Roles, options: ReadOptions
+) -> TimeRule:
+    """How to read times; refuses options of times if there are none."""
+    if roles.time is not None:
+        return time_rule(con, roles.time, kinds["time"], options.time_unit, options.date_format)
+    if options.time_unit is not None or options.date_format is not None:
+        raise ParameterError(
+            "time_unit and date_format are for a time column, and there is none: leave them out"
+        )
+    if options.resolution not in (None, "day"):
+        raise ParameterError(
+            f"resolution={options.resolution!r} (also a tolerance of times finer than a day) needs a time column, and there is "
+            "none: leave it out"
+        )
+    none, whole = "NULL::BIGINT", dict.fromkeys(TICKS_PER_DAY, "true")
+    return TimeRule(none, dict.fromkeys(whole, none), whole, "NULL::DOUBLE", "false", "")
 
 
 def _ends(
     con: duckdb.DuckDBPyConnection, unit: str, resolution: str, counted: str, low: int, high: int
 ) -> tuple[int, int]:
     """First and last tick; `low` and `high` are those of the resolution `counted`."""
-    if resolution != counted and finer_than(
-        unit, resolution
-    ):  # ticks of fractions of days need not nest
+    if resolution != counted and finer_than(unit, resolution):
+        # ticks of fractions of days need not nest
         low, high = one_row(con, "SELECT min(tick), max(tick) FROM rows")
     elif resolution != counted:
         low, high = (x * _seconds(counted) // _seconds(resolution) for x in (low, high))
@@ -145,16 +136,6 @@ def _ends(
 def _seconds(resolution: str) -> int:
     """Seconds of a tick."""
     return TICKS_PER_DAY["second"] // TICKS_PER_DAY[resolution]
-
-
-def _make_rows(con: duckdb.DuckDBPyConnection, rule: TimeRule | None, resolution: str) -> None:
-    """View `rows`: the good ones, with their times in ticks of the resolution and in days."""
-    tick, moment = (
-        (rule.ticks[resolution], rule.moment) if rule else ("NULL::BIGINT", "NULL::DOUBLE")
-    )
-    con.execute(
-        f"CREATE VIEW rows AS SELECT record, item, value, {tick} AS tick, {moment} AS moment FROM good"
-    )
 
 
 def _make_good(
@@ -203,13 +184,8 @@ def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, s
         kind = kinds[role]
         nested = kind.endswith("]") or kind.split("(")[0] in ("STRUCT", "MAP", "UNION", "VARIANT")
         if kind == "JSON":
-            nested = (
-                one_row(
-                    con,
-                    f"SELECT count(*) FROM source WHERE json_type({role}) IN ('ARRAY', 'OBJECT')",
-                )[0]
-                > 0
-            )
+            query = f"SELECT count(*) FROM source WHERE json_type({role}) IN ('ARRAY', 'OBJECT')"
+            nested = one_row(con, query)[0] > 0
         if nested:
             raise InputError(
                 f"column {column!r} for {role} holds lists or objects: write one row per entry, with one {role} in it "
@@ -221,13 +197,10 @@ def _make_typed(
     con: duckdb.DuckDBPyConnection,
     source: Source,
     kinds: dict[str, str],
-    numbers: NumberRule | None,
-    rule: TimeRule | None,
+    numbers: NumberRule,
+    rule: TimeRule,
 ) -> None:
     """View `typed`: all rows, with labels, value and time of one type each, and flags for cells that do not parse."""
-    value, value_bad = (
-        ("NULL::DOUBLE", "false") if numbers is None else (numbers.number, numbers.bad)
-    )
     if source.text:
         record, item = _text_label_sql(con)
     else:
@@ -236,8 +209,8 @@ def _make_typed(
     con.execute(
         f"""
         CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT
-            {record} AS record, {item} AS item, {value} AS value, {value_bad} AS value_bad,
-            {rule.stamp if rule else "NULL::BIGINT"} AS stamp, {rule.bad if rule else "false"} AS time_bad
+            {record} AS record, {item} AS item, {numbers.number} AS value, {numbers.bad} AS value_bad,
+            {rule.stamp} AS stamp, {rule.bad} AS time_bad
         FROM source
         """
     )
@@ -266,9 +239,15 @@ def _count_bad(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
 
 
 def _value_rule(
-    con: duckdb.DuckDBPyConnection, kind: str, column: str, decimal: str | None
+    con: duckdb.DuckDBPyConnection, kinds: dict[str, str], roles: Roles, options: ReadOptions
 ) -> NumberRule:
-    """How to read values of this SQL type."""
+    """How to read values; refuses options of values if there are none."""
+    column, decimal = roles.value, options.decimal
+    if column is None:
+        if decimal is not None:
+            raise ParameterError("decimal is for a value column, and there is none: leave it out")
+        return NumberRule("NULL::DOUBLE", "false", None)
+    kind = kinds["value"]
     base = kind.split("(")[0]
     if kind == "VARCHAR":
         return number_rule(con, column, decimal)
@@ -304,16 +283,7 @@ def _text_label_sql(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
 def _label_sql(kind: str, role: str) -> str:
     """SQL for a label: BIGINT, DOUBLE or VARCHAR, NULL if there is none."""
     base = kind.split("(")[0]
-    if base in (
-        "TINYINT",
-        "SMALLINT",
-        "INTEGER",
-        "BIGINT",
-        "UTINYINT",
-        "USMALLINT",
-        "UINTEGER",
-        "BOOLEAN",
-    ):
+    if re.fullmatch("U?(TINYINT|SMALLINT|INTEGER)|BIGINT|BOOLEAN", base):
         return f"{role}::BIGINT"
     if base == "DECIMAL":  # up to 38 digits, of which a float keeps 15
         whole = f"CASE WHEN {role} = floor({role}) THEN {role}::HUGEINT::VARCHAR ELSE {role}::VARCHAR END"
@@ -355,8 +325,21 @@ def _row_error(
     )
 
 
-def _check_channel(column: str | None, role: str, present: int) -> None:
-    if column is not None and not present:
+def _check_channels(
+    con: duckdb.DuckDBPyConnection,
+    roles: Roles,
+    present: tuple[int, int],
+    ends: tuple[float | None, float | None],
+) -> None:
+    """Refuse a channel that is empty, and infinite values; given numbers of values and times, and the extreme values."""
+    columns = ("value", roles.value), ("time", roles.time)
+    for (role, column), n in zip(columns, present, strict=True):
+        if column is not None and not n:
+            raise InputError(
+                f"column {column!r} is empty in every row: leave it out with {role}=None (--{role} '')"
+            )
+    if any(end is not None and not math.isfinite(end) for end in ends):
+        infinite = one_row(con, "SELECT count(*) FROM good WHERE isinf(value)")[0]
         raise InputError(
-            f"column {column!r} is empty in every row: leave it out with {role}=None (--{role} '')"
+            f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them"
         )

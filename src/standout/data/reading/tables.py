@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from standout.data.reading.archives import UnpackLimit, check_workbook, unpacked
-from standout.data.reading.formats import FoundSource
-from standout.data.reading.objects import ObjectTable
+from standout.data.reading.file_content import UnpackLimit, check_workbook, unpacked
+from standout.data.reading.formats import READERS, FoundSource, read_frame
 from standout.data.reading.options import ReadOptions
-from standout.data.reading.postgres import PostgresTable
-from standout.data.reading.source import Relation, SourceTable, chosen_table
+from standout.data.reading.servers import ObjectTable, PostgresTable
+from standout.data.reading.source import FrameTable, Relation, SourceTable, chosen_table
 from standout.data.reading.text import TextTable, several_tables
 from standout.data.reading.workspace import identifier, literal_path, one_row, quoted
 from standout.errors import InputError, ParameterError, StandoutError
@@ -31,70 +31,60 @@ def open_table(
     """Open the source on the connection; refuse damaged or empty sources and several tables."""
     if found.kind == "text":
         return TextTable(folder, found, options)
-    _refuse_text_options(found, options)
-    if found.kind == "postgresql" and found.remote is not None:
-        return PostgresTable(found.remote.url, found.name, found.table)
-    if found.objects is not None:
-        return ObjectTable(found.objects)
-    if found.kind == "delta" or found.kind == "iceberg":
-        return _lake(con, found)
-    if found.kind == "netflix":
-        return _netflix(con, found)
-    if found.kind == "parquet":
-        return _parquet(con, found)
-    if found.kind == "json":
-        return _json(con, folder, found)
-    if found.kind == "duckdb":
-        return _duckdb(con, found)
-    if found.kind == "sqlite":
-        return _sqlite(con, folder, found)
-    if found.kind == "xlsx":
-        return _workbook(con, found)
-    return _arrow(con, found)
-
-
-def _refuse_text_options(found: FoundSource, options: ReadOptions) -> None:
-    given = [
-        name
-        for name in ("encoding", "delimiter", "header", "names")
-        if getattr(options, name) is not None
-    ]
+    text_only = ("encoding", "delimiter", "header", "names")
+    given = [name for name in text_only if getattr(options, name) is not None]
     if given:
         raise ParameterError(
             f"{', '.join(given)}: for delimited text, and {found.name} is {found.kind}: leave it out"
         )
+    if found.kind in READERS:
+        return FrameTable(read_frame(found, folder), found.name)
+    return _OPENERS[found.kind](con, folder, found)
 
 
-def _relation(con: duckdb.DuckDBPyConnection, name: str, sql: str, **more: Any) -> Relation:
+def _relation(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    sql: str,
+    what: str = "",
+    rows_bad: int = 0,
+    first_bad: str | None = None,
+) -> Relation:
+    """A table that DuckDB reads; `what` names it in the error for one without rows."""
+    if one_row(con, f"SELECT count(*) FROM {sql}")[0] + rows_bad == 0:
+        raise InputError(f"{what or name} holds no rows")
     columns = tuple(con.sql(f"SELECT * FROM {sql} LIMIT 0").columns)
-    return Relation(name, columns, sql, **more)
+    return Relation(name, columns, sql, rows_bad=rows_bad, first_bad=first_bad)
 
 
-def _netflix(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
+@contextmanager
+def _refused(found: FoundSource, what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Replace errors of libraries, which may quote cells, by one line that says what the source is not."""
+    try:
+        yield
+    except StandoutError:
+        raise
+    except errors:
+        raise InputError(f"{found.name} is not {what}") from None
+
+
+def _netflix(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     from standout.data.reading.netflix import NAMES, parse_netflix
 
-    parsed = parse_netflix(found.paths)
+    parsed, n = parse_netflix(found.paths), len(found.paths)
     con.register("table_", parsed.table())
-    notes = (
-        f"layout: Netflix Prize, {len(found.paths):,} file{'s' if len(found.paths) > 1 else ''}",
-    )
-    return Relation(
-        found.name,
-        NAMES,
-        "table_",
-        False,
-        notes,
-        parsed.bad_lines,
-        parsed.first_bad,
-        profiled=False,
-    )
+    notes = (f"layout: Netflix Prize, {n:,} file{'s' if n > 1 else ''}",)
+    bad = parsed.bad_lines, parsed.first_bad
+    return Relation(found.name, NAMES, "table_", False, notes, *bad, profiled=False)
 
 
-def _parquet(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
+def _parquet(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """Parquet files that have the same columns."""
     hive = ", hive_partitioning = true" if all("=" in p.parent.name for p in found.paths) else ""
-    try:
-        if len(found.paths) > 1:
+    union = ", union_by_name = true" if len(found.paths) > 1 else ""
+    files = ", ".join(literal_path(path) for path in found.paths)
+    with _refused(found, "a Parquet file that can be read: truncated or damaged?", duckdb.Error):
+        if union:
             names = {
                 p.name: tuple(
                     con.sql(f"SELECT * FROM read_parquet({literal_path(p)}) LIMIT 0").columns
@@ -103,19 +93,10 @@ def _parquet(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
             }
             if len({frozenset(columns) for columns in names.values()}) > 1:
                 raise several_tables(found.name, names)
-        files = ", ".join(literal_path(path) for path in found.paths)
-        relation = f"read_parquet([{files}]{hive}{', union_by_name = true' if len(found.paths) > 1 else ''})"
-        n_rows = one_row(con, f"SELECT count(*) FROM {relation}")[0]
-    except duckdb.Error:
-        raise InputError(
-            f"{found.name} is not a Parquet file that can be read: truncated or damaged?"
-        ) from None
-    if n_rows == 0:
-        raise InputError(f"{found.name} holds no rows")
-    return _relation(con, found.name, relation)
+        return _relation(con, found.name, f"read_parquet([{files}]{hive}{union})")
 
 
-def _lake(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
+def _lake(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """A Delta or Iceberg table, if DuckDB has the extension for it: nothing is downloaded here."""
     kind = found.kind.capitalize()
     try:
@@ -125,21 +106,15 @@ def _lake(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
             f"{found.name} is {'an' if kind == 'Iceberg' else 'a'} {kind} table, and DuckDB's extension for it is not "
             f"installed here. Install it: python -c \"import duckdb; duckdb.sql('INSTALL {found.kind}')\""
         ) from None
-    try:
-        relation = _relation(con, found.name, f"{found.kind}_scan({quoted(str(found.paths[0]))})")
-        n_rows = one_row(con, f"SELECT count(*) FROM {relation.sql}")[0]
-    except duckdb.Error:
-        raise InputError(
-            f"{found.name} is not {kind} data that can be read: damaged, or of another version?"
-        ) from None
-    if n_rows == 0:
-        raise InputError(f"{found.name} holds no rows")
-    return relation
+    what = f"{kind} data that can be read: damaged, or of another version?"
+    with _refused(found, what, duckdb.Error):
+        return _relation(con, found.name, f"{found.kind}_scan({quoted(str(found.paths[0]))})")
 
 
-def _arrow(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
+def _arrow(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """The Arrow file, which stays mapped; a wrong offset in it would crash the process, so all are checked."""
-    try:
+    what = "an Arrow IPC file that can be read: truncated or damaged?"
+    with _refused(found, what, pa.ArrowException, OSError, UnicodeError):
         mapped, limit = pa.memory_map(str(found.paths[0])), UnpackLimit(found.paths[0])
         reader = (pa.ipc.open_file if found.kind == "arrow" else pa.ipc.open_stream)(mapped)
         batches = []
@@ -149,10 +124,6 @@ def _arrow(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
         table = pa.Table.from_batches(batches, reader.schema)
         table.validate(full=True)
         table.schema.names  # noqa: B018 (decodes the names, which may be damaged)
-    except (pa.ArrowException, OSError, UnicodeError):
-        raise InputError(
-            f"{found.name} is not an Arrow IPC file that can be read: truncated or damaged?"
-        ) from None
     return _registered(con, found.name, table)
 
 
@@ -174,32 +145,22 @@ def _json(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> R
     paths = [unpacked(path, folder, k) for k, path in enumerate(found.paths)]
     files = f"[{', '.join(literal_path(p) for p in paths)}]"
     options = "compression = 'none', maximum_object_size = 67108864"
-    first = _first_byte(paths[0])
-    try:
-        if first == b"[":
-            return _checked_json(
-                con, found, f"read_json({files}, format = 'array', {options})", 0, None
-            )
-        lines = f"read_ndjson_objects({files}, ignore_errors = true, {options})"
-        bad = int(one_row(con, f"SELECT count(*) - count(json) FROM {lines}")[0])
-        relation = f"read_json({files}, format = 'newline_delimited', ignore_errors = true, sample_size = -1, {options})"
-        if not bad:
-            return _checked_json(con, found, relation, 0, None)
-        row = one_row(
-            con,
-            f"SELECT min(n) FROM (SELECT row_number() OVER () AS n, json FROM {lines}) WHERE json IS NULL",
-        )
-        present = " OR ".join(
-            f"{identifier(c)} IS NOT NULL"
-            for c in con.sql(f"SELECT * FROM {relation} LIMIT 0").columns
-        )
-        return _checked_json(
-            con, found, f"(SELECT * FROM {relation} WHERE {present})", bad, f"line {row[0]:,}"
-        )
-    except duckdb.Error:
-        raise InputError(
-            f"{found.name} is not JSON that can be read: one object per line, or an array of them"
-        ) from None
+    rows, bad, first = f"read_json({files}, format = 'array', {options})", 0, None
+    what = "JSON that can be read: one object per line, or an array of them"
+    with _refused(found, what, duckdb.Error):
+        if _first_byte(paths[0]) != b"[":
+            lines = f"read_ndjson_objects({files}, ignore_errors = true, {options})"
+            bad = int(one_row(con, f"SELECT count(*) - count(json) FROM {lines}")[0])
+            rows = f"read_json({files}, format = 'newline_delimited', ignore_errors = true, sample_size = -1, {options})"
+        if bad:
+            numbered = f"SELECT row_number() OVER () AS n, json FROM {lines}"
+            line = one_row(con, f"SELECT min(n) FROM ({numbered}) WHERE json IS NULL")[0]
+            columns = con.sql(f"SELECT * FROM {rows} LIMIT 0").columns
+            present = " OR ".join(f"{identifier(c)} IS NOT NULL" for c in columns)
+            rows, first = f"(SELECT * FROM {rows} WHERE {present})", f"line {line:,}"
+        # parsed once: DuckDB would parse the text again in every pass
+        con.execute(f"CREATE TABLE table_ AS SELECT * FROM {rows}")
+        return _relation(con, found.name, "table_", rows_bad=bad, first_bad=first)
 
 
 def _first_byte(path: Path) -> bytes:
@@ -207,26 +168,12 @@ def _first_byte(path: Path) -> bytes:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
 
 
-def _checked_json(
-    con: duckdb.DuckDBPyConnection, found: FoundSource, sql: str, bad: int, first: str | None
-) -> Relation:
-    # parsed once: DuckDB would parse the text again in every pass
-    con.execute(f"CREATE TABLE table_ AS SELECT * FROM {sql}")
-    relation = _relation(con, found.name, "table_", rows_bad=bad, first_bad=first)
-    if one_row(con, "SELECT count(*) FROM table_")[0] + bad == 0:
-        raise InputError(f"{found.name} holds no rows")
-    return relation
-
-
-def _duckdb(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
+def _duckdb(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """A table or a view of a DuckDB file. A view is foreign SQL: it may read no other file and no address."""
-    try:
+    what = "a DuckDB file that can be read: damaged, open in another program, or of another version"
+    with _refused(found, what, duckdb.Error):
         con.execute(f"ATTACH {quoted(str(found.paths[0]))} AS release_ (READ_ONLY)")
         con.execute("SET enable_external_access = false")  # DuckDB does not allow to set it back
-    except duckdb.Error:
-        raise InputError(
-            f"{found.name} is not a DuckDB file that can be read: damaged, open in another program, or of another version"
-        ) from None
     rows = con.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'release_' UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'release_' AND NOT internal ORDER BY ALL"
@@ -238,40 +185,30 @@ def _duckdb(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
     schema, table = places[chosen_table(found.name, found.table, list(places), "table")]
     sql = f"release_.{identifier(schema)}.{identifier(table)}"
     try:
-        n_rows = one_row(con, f"SELECT count(*) FROM {sql}")[0]
+        return _relation(con, f"{found.name}::{table}", sql, f"{found.name}: table {table!r}")
     except duckdb.PermissionException:
         raise InputError(
             f"{found.name}: {table!r} is a view that reads other files or addresses, which is not allowed: store its rows "
             "in a table"
         ) from None
-    if n_rows == 0:
-        raise InputError(f"{found.name}: table {table!r} holds no rows")
-    return _relation(con, f"{found.name}::{table}", sql)
 
 
 def _sqlite(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """A table of an SQLite file, read with Python: DuckDB needs an extension for it that has to be downloaded."""
     path = unpacked(found.paths[0], folder)
-    try:
+    with _refused(found, "an SQLite file that can be read: truncated or damaged?", sqlite3.Error):
         _check_complete(path)
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
             # views and virtual tables are SQL written by the author of the file
             db.execute("PRAGMA trusted_schema = OFF")
             db.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            tables = [
-                name
-                for (name,) in db.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
-                )
-            ]
-            table = chosen_table(found.name, found.table, tables, "table")
+            names = db.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            )
+            table = chosen_table(found.name, found.table, [name for (name,) in names], "table")
             cursor = db.execute(f"SELECT * FROM {identifier(table)}")
-            names = [column[0] for column in cursor.description]
-            made = _arrow_of(names, iter(lambda: cursor.fetchmany(_ROWS), []))
-    except sqlite3.Error:
-        raise InputError(
-            f"{found.name} is not an SQLite file that can be read: truncated or damaged?"
-        ) from None
+            columns = [column[0] for column in cursor.description]
+            made = _arrow_of(columns, iter(lambda: cursor.fetchmany(_ROWS), []))
     return _registered(con, f"{found.name}::{table}", made)
 
 
@@ -293,11 +230,12 @@ def _check_complete(path: Path) -> None:
         raise sqlite3.DatabaseError("the file is cut")
 
 
-def _workbook(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
+def _workbook(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> Relation:
     """A sheet of an xlsx workbook whose first row holds the names of the columns."""
     from openpyxl import load_workbook
 
-    try:
+    # a damaged file makes the libraries below raise nearly anything
+    with _refused(found, "a workbook that can be read: truncated or damaged?", Exception):
         check_workbook(found.paths[0])
         # openpyxl warns about styles and extensions, which hold no data
         with (
@@ -313,15 +251,8 @@ def _workbook(con: duckdb.DuckDBPyConnection, found: FoundSource) -> Relation:
                 f"column{k + 1}" if c is None else str(c).strip()
                 for k, c in enumerate(header[:width])
             ]
-            made = _arrow_of(
-                names, _batches(row[:width] + (None,) * (width - len(row)) for row in rows)
-            )
-    except StandoutError:
-        raise
-    except Exception:  # a damaged file makes the libraries below raise nearly anything
-        raise InputError(
-            f"{found.name} is not a workbook that can be read: truncated or damaged?"
-        ) from None
+            padded = (row[:width] + (None,) * (width - len(row)) for row in rows)
+            made = _arrow_of(names, iter(lambda: list(islice(padded, _ROWS)), []))
     return _registered(con, f"{found.name}::{sheet}", made)
 
 
@@ -332,17 +263,6 @@ def _cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
         for row in sheet.iter_rows(values_only=True)
         if any(cell is not None for cell in row)
     )
-
-
-def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    batch = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == _ROWS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def _arrow_of(names: list[str], batches: Iterable[list[tuple[Any, ...]]]) -> pa.Table:
@@ -382,3 +302,29 @@ def _joined(parts: list[pa.Array]) -> pa.ChunkedArray:
     else:
         kind = pa.float64() if kinds <= {pa.int64(), pa.float64()} else pa.string()
     return pa.chunked_array([part.cast(kind) for part in parts], kind)
+
+
+def _postgres(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> SourceTable:
+    assert found.remote is not None
+    return PostgresTable(found.remote.url, found.name, found.table)
+
+
+def _objects(con: duckdb.DuckDBPyConnection, folder: Path, found: FoundSource) -> SourceTable:
+    assert found.objects is not None
+    return ObjectTable(found.objects)
+
+
+_OPENERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Path, FoundSource], SourceTable]] = {
+    "arrow": _arrow,
+    "arrow-stream": _arrow,
+    "delta": _lake,
+    "duckdb": _duckdb,
+    "iceberg": _lake,
+    "json": _json,
+    "netflix": _netflix,
+    "objects": _objects,
+    "parquet": _parquet,
+    "postgresql": _postgres,
+    "sqlite": _sqlite,
+    "xlsx": _workbook,
+}

@@ -6,12 +6,17 @@ import duckdb
 
 from standout.data.cleaning import ColumnUse
 from standout.data.reading import names as by_name
-from standout.data.reading.columns import Roles, identifier_notes, ignored_note, listed
-from standout.data.reading.number_rules import number_rule
+from standout.data.reading.columns import (
+    Roles,
+    check_ignored,
+    identifier_notes,
+    ignored_note,
+    listed,
+)
 from standout.data.reading.options import GUESS, ReadOptions
-from standout.data.reading.profile import NO_CELL, Profile, profile_columns
+from standout.data.reading.profile import Profile, number_rule, profile_columns, trimmed
 from standout.data.reading.source import Source, SourceTable
-from standout.data.reading.workspace import identifier, one_row, quoted
+from standout.data.reading.workspace import identifier, one_row
 from standout.errors import ColumnError, option
 
 _NUMBERED = "number of the row"
@@ -30,7 +35,7 @@ def load_wide(
     """
     table.sample(con)
     profiles = profile_columns(con, table.names)
-    ignored = _known(tuple(options.ignore or ()), table.names)
+    ignored = check_ignored(options.ignore, table.names)
     record = _record(table.names, profiles, options, ignored)
     items = [name for name in table.names if name != record and name not in ignored]
     if len(items) < 2:
@@ -77,13 +82,6 @@ def load_wide(
         source.first_bad,
         lambda row: f"entry {row:,}",
     ), roles
-
-
-def _known(ignored: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    missing = [name for name in ignored if name not in names]
-    if missing:
-        raise ColumnError(f"no column {missing[0]!r} to ignore. Columns: {listed(names)}")
-    return ignored
 
 
 def _record(
@@ -143,11 +141,10 @@ def _unpivoted(
     con.executemany(
         "INSERT INTO items_ VALUES (?, ?)", [(f"i{k}", name) for k, name in enumerate(items)]
     )
-    words = ", ".join(quoted(w) for w in NO_CELL)
     con.execute(
         "CREATE TABLE cells_long AS SELECT u.record, items_.item, u.value FROM "
         "(UNPIVOT cells_ ON COLUMNS(* EXCLUDE record) INTO NAME place VALUE value) u JOIN items_ USING (place) "
-        f"WHERE lower(trim(u.value)) NOT IN ({words})"
+        f"WHERE {trimmed('u.value')} IS NOT NULL"
     )
     con.execute("CREATE VIEW source AS SELECT value FROM cells_long")
     rule = number_rule(con, "cells", decimal)

@@ -107,3 +107,8 @@ def one_row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
     # fetch all rows: DuckDB starts nothing else on the connection before that
     (row,) = con.execute(query).fetchall()
     return tuple(row)
+
+
+def column_kinds(con: Any, table: str) -> dict[str, str]:
+    """SQL type of each column of a table, a view or a query in parentheses."""
+    return {name: kind for name, kind, *_ in con.execute(f"DESCRIBE {table}").fetchall()}

@@ -1,10 +1,11 @@
-"""Compressed files: unpacked copies, with a limit on how much larger than the file they may be."""
+"""The plain text of a file: unpacked, with a limit on how much larger than the file it may be, and decoded."""
 
 from __future__ import annotations
 
+import codecs
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from standout.data.reading.remote import local_name
 from standout.data.scratch import private_file
-from standout.errors import InputError
+from standout.errors import InputError, option
 
 Compression = Literal["gzip", "zstd"] | None
 
@@ -65,6 +66,12 @@ class UnpackLimit:
         self._most = max(ALWAYS_ALLOWED, MOST_TIMES * path.stat().st_size)
         self._seen = 0
 
+    def chunks(self, stream: IO[bytes] | Any, size: int = _CHUNK) -> Iterator[bytes]:
+        """Pieces of an unpacked stream, counted."""
+        while data := bytes(stream.read(size)):
+            self.add(len(data))
+            yield data
+
     def add(self, size: int) -> None:
         """Count bytes; raise `InputError` if they are too many."""
         self._seen += size
@@ -73,19 +80,6 @@ class UnpackLimit:
                 f"{self._name} unpacks to more than {MOST_TIMES} times its size, which no table of people does: it may "
                 "be made to fill the disk. If it is right, unpack it yourself and read the result"
             )
-
-
-class LimitedStream:
-    """A stream of unpacked bytes with a limit."""
-
-    def __init__(self, stream: Any, limit: UnpackLimit) -> None:
-        self._stream, self._limit = stream, limit
-
-    def read(self, size: int = -1) -> bytes:
-        """Read bytes, and count them."""
-        data = bytes(self._stream.read(size))
-        self._limit.add(len(data))
-        return data
 
 
 def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
@@ -99,7 +93,7 @@ def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
             pa.input_stream(str(path), compression=compression) as stream,
             private_file(plain) as to,
         ):
-            _copy(LimitedStream(stream, UnpackLimit(path)), to)
+            to.writelines(UnpackLimit(path).chunks(stream))
     except pa.ArrowException:
         raise damaged(path, compression) from None
     except OSError as error:
@@ -109,12 +103,12 @@ def unpacked(path: Path, folder: Path, number: int = 0) -> Path:
     return plain
 
 
-def is_zip(path: Path) -> bool:
-    """Whether the file is a zip archive and not a workbook, which is one, too."""
+def is_zip_file(path: Path) -> bool:
+    """Whether the path is a zip archive and not a workbook, which is one, too."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
-        if file.read(4) != b"PK\x03\x04":
-            return False
-    return not is_workbook(path)
+        return file.read(4) == b"PK\x03\x04" and not is_workbook(path)
 
 
 def is_workbook(path: Path) -> bool:
@@ -157,7 +151,7 @@ def unzipped(path: Path, folder: Path) -> Path:
                     )
                 to = folder / local_name(member.filename, number, taken)
                 with archive.open(member) as stream, private_file(to) as file:
-                    _copy(LimitedStream(stream, limit), file)
+                    file.writelines(limit.chunks(stream))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -185,6 +179,131 @@ def _data_members(members: Iterable[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     ]
 
 
-def _copy(stream: LimitedStream, to: IO[bytes]) -> None:
-    while chunk := stream.read(_CHUNK):
-        to.write(chunk)
+_ENOUGH = 1 << 16
+"""Bytes of lines with special characters that are examined."""
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_WESTERN = ("cp1252", "latin-1")
+_FOREIGN = (
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "cp1251",
+    "koi8_r",
+    "cp1253",
+    "cp1255",
+    "cp1256",
+    "cp874",
+    "cp1252",
+)
+_WEST = "äöüß àâæçéèêëîïôœùûüÿ áéíóúñü ãõáâàçéêíóôúü åäöé æøåéö àèéìíòóùú ïçàáéèíóòúü ðþæöáéíóúý"
+_EAST = "ąćęłńóśźż áčďéěíňóřšťúůýž áäčďéíĺľňóôŕšťúýž áéíóöőúüű čćđšž ăâîşţ čšž"
+_LATIN = {
+    "cp1252": _WEST,
+    "cp1250": _EAST,
+    "cp1254": "çğıi̇öşüâîû",
+    "cp1257": "ąčęėįšųūž āčēģīķļņšūž õäöüšž",
+    "iso8859_2": _EAST,
+    "cp850": _WEST,
+    "mac_roman": _WEST,
+}
+"""Code pages and the special letters of languages written in them, one word per language."""
+_SIGNS = "„“”‘’«»–—…€£§°·¿¡ªº´`¨©®™×÷\u00a0\u0307"
+_ONE_LANGUAGE = 0.9
+"""Share of the letters that has to belong to one language."""
+_TELLING = 24
+"""Bytes above 127 from which on a statistical guess is better than the most common encoding."""
+
+
+def encoding_of(head: bytes) -> str:
+    """Encoding of a text with this beginning; "utf-8" also for pure ASCII."""
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    if head[1:200:2].count(0) > len(head[1:200:2]) * 0.6:
+        return "utf-16-le"
+    if head[:200:2].count(0) > len(head[:200:2]) * 0.6:
+        return "utf-16-be"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return _guessed(head)
+    return "utf-8"
+
+
+def encoding_of_file(path: Path) -> str:
+    """Encoding of a file that is not UTF-8, by its lines with special characters, wherever they are."""
+    seen = b""
+    with path.open("rb") as file:
+        for line in file:
+            if not line.isascii():
+                seen += line
+                if len(seen) > _ENOUGH:
+                    break
+    return _guessed(seen)
+
+
+def as_utf8(path: Path, to: Path, encoding: str, name: str) -> Path:
+    """Copy of the text in UTF-8; refuses bytes that are not in the encoding."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with path.open("rb") as source, to.open("wb") as target:
+            while chunk := source.read(_CHUNK):
+                target.write(decoder.decode(chunk).encode("utf-8"))
+            target.write(decoder.decode(b"", final=True).encode("utf-8"))
+    except UnicodeError:
+        raise InputError(
+            f"{name} is not in the encoding {encoding}: name the right one with {option('encoding')}"
+        ) from None
+    return to
+
+
+def decoded(head: bytes, encoding: str) -> str:
+    """Text of the head, which may end inside a character."""
+    return codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(
+        "replace"
+    ).decode(head)
+
+
+def _guessed(text: bytes) -> str:
+    """Encoding of bytes that are not UTF-8."""
+    special = bytes(b for b in text if b > 127)
+    if len(special) >= _TELLING:
+        latin = _latin(special)
+        if latin is not None:
+            return latin
+        from charset_normalizer import from_bytes
+
+        lines = b"".join(line for line in text.splitlines(keepends=True) if not line.isascii())
+        best = from_bytes(lines, cp_isolation=list(_FOREIGN)).best()
+        if best is not None:
+            return str(best.encoding)
+    # too few bytes to decide: Windows in Western Europe is the most common origin
+    for name in _WESTERN:
+        try:
+            codecs.getincrementaldecoder(name)().decode(text)
+            return name
+        except UnicodeDecodeError:
+            continue
+    return "latin-1"
+
+
+def _latin(special: bytes) -> str | None:
+    """Latin code page in which nearly all letters belong to the alphabet of one language; None if there is none."""
+    best, name = _ONE_LANGUAGE, None
+    for encoding, alphabets in _LATIN.items():
+        letters = [
+            c for c in special.decode(encoding, "replace").lower() if c.isalpha() or c not in _SIGNS
+        ]
+        for alphabet in alphabets.split():
+            share = sum(c in alphabet for c in letters) / max(len(letters), 1)
+            if share > best:  # the first of equals: the more common encoding
+                best, name = share, encoding
+    return name

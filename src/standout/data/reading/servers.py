@@ -1,4 +1,4 @@
-"""Object stores and web servers: Parquet is read in place, column by column; other files are copied first."""
+"""Tables on other machines: PostgreSQL and object stores are streamed column by column, and other files are copied first."""
 
 from __future__ import annotations
 
@@ -7,23 +7,145 @@ import fnmatch
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-import duckdb
 import pyarrow as pa
 
-from standout.data.reading.profile import SAMPLE
 from standout.data.reading.remote import Remote, local_name, missing_reader
-from standout.data.reading.source import Source
+from standout.data.reading.source import SourceTable, chosen_table
 from standout.data.reading.text import several_tables
-from standout.data.reading.workspace import identifier, one_row
+from standout.data.reading.workspace import identifier
 from standout.data.scratch import private_file
 from standout.errors import InputError
+
+_BATCH_BYTES = 1 << 24
+"""Bytes of a batch that comes from the server."""
+_AS_IT_IS = ("int2", "int4", "int8", "float4", "float8", "bool", "text", "varchar")
+_TIMES = ("date", "timestamp", "timestamptz")
+_TABLES = """
+    SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname <> 'information_schema'
+      AND n.nspname NOT LIKE 'pg\\_%' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+    ORDER BY n.nspname <> 'public', 1, 2"""
+_COLUMNS = """
+    SELECT a.attname::text, coalesce(b.typname, t.typname)::text,
+           CASE WHEN t.typbasetype = 0 THEN a.atttypmod ELSE t.typtypmod END::int8
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
+    WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"""
+_FAILURES = {
+    "password": "the server refuses the user or the password: set them in the URL, PGUSER and PGPASSWORD, or ~/.pgpass",
+    "role": "the server refuses the user: set it in the URL or PGUSER",
+    "database": "the server has no database of this name",
+    "refused": "no server answers at this host and port: is it running, and is the port right?",
+    "No such file": "no server answers at this socket: is it running, and is the folder right?",
+    "translate host name": "the host name is not known",
+    "timeout": "the server does not answer in time",
+    "URI": "the address is malformed: use postgresql://user@host:port/database, with special characters percent-encoded",
+    "SSL": "no encrypted connection can be made: check sslmode in the URL",
+}
+"""Word in a message of the driver, and what to say: the message itself may quote the address."""
+
+
+def column_sql(column: str, kind: str, modifier: int, role: str) -> str:
+    """How to ask for a column so that Arrow has a type for it, as a label or as a value.
+
+    Parameters
+    ----------
+    column
+        Name of the column.
+    kind
+        Name of its type.
+    modifier
+        Precision and scale of a number, as PostgreSQL packs them; -1 for none.
+    role
+        Role of the column.
+    """
+    name = identifier(column)
+    if kind in _AS_IT_IS:
+        return name
+    if kind in _TIMES:
+        return f"CASE WHEN isfinite({name}) THEN {name} END"
+    if kind == "numeric":
+        precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
+        if modifier >= 4 and scale == 0 and precision <= 18:
+            return f"{name}::int8"
+        return f"{name}::text" if role in ("record", "item") else f"{name}::float8"
+    return f"{name}::numeric::float8" if kind == "money" else f"{name}::text"
+
+
+class PostgresTable(SourceTable):
+    """A table on a server."""
+
+    broken = "the server refuses a row or a function of it, or the connection is lost"
+
+    def __init__(self, url: str, database: str, table: str | None) -> None:
+        self._url, self._database = url, database
+        with self._connected() as cursor:
+            cursor.execute(_TABLES)
+            places = {
+                t if schema == "public" else f"{schema}.{t}": (schema, t)
+                for schema, t in cursor.fetchall()
+            }
+            in_public = table is not None and table.removeprefix("public.") in places
+            spelled = table.removeprefix("public.") if table is not None and in_public else table
+            chosen = chosen_table(database, spelled, list(places), "table")
+            schema, short = places[chosen]
+            self._sql = f"{identifier(schema)}.{identifier(short)}"
+            cursor.execute(_COLUMNS, (self._sql,))
+            self._columns = {name: (kind, int(m)) for name, kind, m in cursor.fetchall()}
+        self.name = f"{database}::{chosen}"
+        self.names = tuple(self._columns)
+
+    @contextmanager
+    def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[Any]:
+        """Rows as they arrive from the server; see `SourceTable`."""
+        columns = ", ".join(
+            f"{column_sql(name, *self._columns[name], role)} AS {identifier(role)}"
+            for role, name in chosen.items()
+        )
+        limit = "" if most is None else f" LIMIT {most}"
+        with self._connected() as cursor:
+            cursor.execute(f"SELECT {columns} FROM {self._sql}{limit}")
+            yield cursor.fetch_record_batch()
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        """Cursor of a read-only transaction; errors of the driver become one line without the address or cells."""
+        try:
+            from adbc_driver_manager import Error
+            from adbc_driver_postgresql import StatementOptions
+            from adbc_driver_postgresql.dbapi import connect
+        except ImportError:
+            raise missing_reader("PostgreSQL", "adbc-driver-postgresql") from None
+        try:
+            with closing(connect(self._url)) as connection, closing(connection.cursor()) as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                cursor.adbc_statement.set_options(
+                    **{StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(_BATCH_BYTES)}
+                )
+                yield cursor
+        except Error as error:
+            raise InputError(f"{self._database}: {_explained(error)}") from None
+
+
+def _explained(error: Any) -> str:
+    state = getattr(error, "sqlstate", None)
+    if state == "42501":
+        return "the user may not read this table: ask for SELECT on it"
+    if state is not None:
+        return f"the server refuses the query (SQLSTATE {state})"
+    text = str(error)
+    for word, meaning in _FAILURES.items():
+        if word in text:
+            return meaning
+    return "the server cannot be reached, or the connection was lost"
+
 
 _CHUNK = 1 << 22
 _TIMEOUT = 60
@@ -48,10 +170,10 @@ class Objects:
         return all(key.lower().endswith(_PARQUET) for key in self.keys)
 
 
-class ObjectTable:
-    """Parquet files of an object store; see `Table`."""
+class ObjectTable(SourceTable):
+    """Parquet files of an object store."""
 
-    profiled = True
+    broken = "is it damaged, or the connection lost?"
 
     def __init__(self, objects: Objects) -> None:
         import pyarrow.dataset as arrow
@@ -81,41 +203,29 @@ class ObjectTable:
             raise InputError(f"{objects.name} holds no rows")
         self.names = tuple(self._dataset.schema.names)
 
-    def sample(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table `sample_`; see `Table`."""
-        try:
-            head = self._dataset.head(SAMPLE)
-        except (OSError, pa.ArrowException) as error:
-            raise _unreadable(self.name, error, opened=True) from None
-        self._store(con, "sample_", head.rename_columns([f"c{k}" for k in range(len(self.names))]))
-
-    def load(self, con: duckdb.DuckDBPyConnection, chosen: dict[str, str]) -> Source:
-        """Make the view `source`; see `Table`."""
+    @contextmanager
+    def rows(self, chosen: dict[str, str], most: int | None = None) -> Iterator[Any]:
+        """Rows as they arrive from the store; see `SourceTable`."""
         import pyarrow.dataset as arrow
 
+        if most is not None:
+            try:
+                head = self._dataset.head(most)
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(self.name, error, opened=True) from None
+            yield head.rename_columns(list(chosen))
+            return
         columns = {role: arrow.field(name) for role, name in chosen.items()}
         # few batches at a time: the data may be larger than memory
-        reader = self._dataset.scanner(
-            columns=columns, batch_readahead=2, fragment_readahead=1
-        ).to_reader()
-        self._store(con, "stage", reader)
-        if one_row(con, "SELECT count(*) FROM stage")[0] != self._rows:
+        scanner = self._dataset.scanner(columns=columns, batch_readahead=2, fragment_readahead=1)
+        yield scanner.to_reader()
+
+    def check(self, n_rows: int) -> None:
+        """Refuse another number of rows than the metadata says."""
+        if n_rows != self._rows:
             raise InputError(
                 f"{self.name} changed while it was read: read it again when nothing writes to it"
             )
-        con.execute("CREATE VIEW source AS SELECT * FROM stage")
-        return Source(self.name, text=False)
-
-    def _store(self, con: duckdb.DuckDBPyConnection, table: str, rows: Any) -> None:
-        con.register("incoming_", rows)
-        try:
-            con.execute(f"CREATE OR REPLACE TABLE {identifier(table)} AS SELECT * FROM incoming_")
-        except (OSError, pa.ArrowException, duckdb.InvalidInputException):
-            raise InputError(
-                f"{self.name} cannot be read to its end: is it damaged, or the connection lost?"
-            ) from None
-        finally:
-            con.unregister("incoming_")
 
 
 def find_objects(remote: Remote) -> Objects:
@@ -226,21 +336,11 @@ def _unreadable(name: str, error: Exception, *, opened: bool = False) -> InputEr
     text = str(error)
     if getattr(error, "errno", None) == 28:
         return InputError(f"cannot copy {name}: {getattr(error, 'strerror', None)}")
-    if (
-        "ACCESS_DENIED" in text
-        or "403" in text
-        or "INVALID_ACCESS_KEY" in text
-        or "SIGNATURE" in text
-    ):
+    if re.search("ACCESS_DENIED|403|INVALID_ACCESS_KEY|SIGNATURE", text):
         return InputError(
             f"{name}: the store refuses access: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the login of gs://"
         )
-    if (
-        "NO_SUCH" in text
-        or "404" in text
-        or "does not exist" in text
-        or "not found" in text.lower()
-    ):
+    if re.search("NO_SUCH|404|does not exist|(?i:not found)", text):
         return InputError(f"{name}: there is no such bucket or file")
     if isinstance(error, (pa.ArrowInvalid, ValueError)) and not isinstance(error, OSError):
         if opened:
