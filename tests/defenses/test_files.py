@@ -14,7 +14,7 @@ from shapes import SHAPES, Shape
 
 import standout as so
 from standout import __version__
-from standout.cli.release import read_release
+from standout.cli.reading import read_release
 from standout.data.mechanism import Mechanism
 from standout.data.writing import FileLayout, layout_like, write_entries
 from standout.defenses.manifest import manifest_path, read_manifest, write_manifest
