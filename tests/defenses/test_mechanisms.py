@@ -19,7 +19,7 @@ from strategies import dataset, tables
 import standout as so
 from standout.data.mechanism import Mechanism, TimeMap
 from standout.data.writing import FileLayout
-from standout.defenses.km import anonymous_items
+from standout.defenses.suppress import anonymous_items
 from standout.defenses.manifest import manifest_of
 from standout.errors import InputError, ParameterError
 
