@@ -16,10 +16,10 @@ import standout as so
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """One setting of the model, so that nothing is tuned for long."""
-    from standout.defenses import utility_ranking
+    from standout.defenses import utility_models
 
-    one = utility_ranking.RankingSettings(8, 5.0, 1.0, 4)
-    monkeypatch.setattr(utility_ranking.tune, "__defaults__", (0, (one,)))
+    one = utility_models.RankingSettings(8, 5.0, 1.0, 4)
+    monkeypatch.setattr(utility_models.tune_ranking, "__defaults__", (0, (one,)))
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def frontier(
 
     from standout.defenses.frontier import frontier as compare
     from standout.defenses.utility import MEASURES
-    from standout.defenses.utility_ranking import library
+    from standout.defenses.utility_models import library
     from standout.report.frontier import render_frontier
 
     wanted, values = defense_list(defenses), strength_values(strengths)

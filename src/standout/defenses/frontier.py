@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
@@ -21,8 +21,7 @@ from standout.audit.measures import MEASURES as RISKS
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.defenses import frontier_front
-from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
-from standout.defenses.frontier_risk import RiskTest
+from standout.defenses.frontier_cells import UNDEFENDED, Bench, RiskTest, Setting
 from standout.defenses.frontier_strengths import settings_of
 from standout.defenses.utility import MEASURES
 from standout.errors import InputError, ParameterError
@@ -367,7 +366,7 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "n_eligible": risk.n_eligible,
         "adversaries": [{**who.to_dict(), "words": who.words(data)} for who in risk.adversaries],
         "attacks": [one.label for one in attackers(risk.attacks, data, data)],
-        "settings": bench.settings.to_dict(),
+        "settings": asdict(bench.settings),
         "held_out": 0.2,
         "wall_seconds": round(seconds, 3),
         "versions": {name: version(name) for name in ("standout", "numpy", "implicit")},
