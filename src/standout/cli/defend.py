@@ -97,18 +97,16 @@ def _summary(
     source: Dataset, release: Dataset, out: Path, id_map: Path | None, new_ids: bool
 ) -> list[str]:
     """What is left, in counts only, and what was written."""
-    from standout.defenses.manifest import manifest_path
+    from standout.defenses.manifest import lost_to_collisions, manifest_path
 
     lines = [
         f"{release.defense}",
         f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
         f"{release.n_entries:,} of {source.n_entries:,} entries",
     ]
-    mechanism = release.mechanism
-    if mechanism is not None and (mechanism.moved > 0 or mechanism.replaced > 0):
+    if (lost := lost_to_collisions(release)) is not None:
         lines.append(
-            f"{mechanism.n_collided:,} entries were lost to collisions: "
-            "an exchanged or replaced item that the record held already."
+            f"{lost:,} entries were lost to collisions: an exchanged or replaced item that the record held already."
         )
     if release.n_records < source.n_records:
         lines.append(

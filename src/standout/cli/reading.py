@@ -170,11 +170,10 @@ def read_release(
     from standout.defenses.parse import parse_defense
 
     manifest = read_manifest(path)
+    stated, how = manifest or (None, _as_source(path, source, keywords))
     if manifest is not None:
-        how = {name: keywords[name] for name in OF_ENTRIES if name in keywords} | manifest.reading
-    else:
-        how = _as_source(path, source, keywords)
-    known = parse_defense(defense) if defense is not None else manifest and manifest.defense
+        how = {name: keywords[name] for name in OF_ENTRIES if name in keywords} | how
+    known = parse_defense(defense) if defense is not None else stated
     if known and source.has_time and how.get("time") != "":  # a defense changes ticks of the source
         how = {**how, "resolution": source.time_resolution}
     release = Dataset.read(path, **how)

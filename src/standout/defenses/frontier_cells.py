@@ -29,6 +29,7 @@ from standout.data.dataset import Dataset
 from standout.data.export import entry_days
 from standout.defenses.utility import Settings, UtilityTest
 from standout.defenses.utility_models import RankingSettings, RatingSettings
+from standout.defenses.utility_release import level_counts
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import attacks_of
@@ -208,8 +209,7 @@ def default_adversary(source: Dataset) -> Adversary:
     """4 items (2 or 1 if too few people have 4) with roughly known values and times, as far as the data has them."""
     value: float | str | None = None
     if source.has_value and source.n_levels > 1:
-        counts = np.bincount(source.record_code, minlength=source.n_levels + 1)[: source.n_levels]
-        value = rough_value(source.levels, counts) if source.n_levels > 2 else 0
+        value = rough_value(source.levels, level_counts(source)) if source.n_levels > 2 else 0
     day = entry_days(source)
     span = 0 if day is None or np.isnan(day).all() else int(np.nanmax(day) - np.nanmin(day))
     time = rough_days(span) if span > 0 else None

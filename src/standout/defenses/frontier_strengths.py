@@ -15,6 +15,7 @@ from standout.data.values import grid_step
 from standout.defenses.defense import Defense, defense, defense_class, defense_names
 from standout.defenses.frontier_cells import Setting
 from standout.defenses.parse import parse_defense
+from standout.defenses.utility_release import level_counts
 from standout.errors import ParameterError
 
 
@@ -42,8 +43,12 @@ def settings_of(source: Dataset, defenses: Any = "all", strengths: Any = None) -
     out = _all_settings(source) if everything else []
     for one in given:
         if isinstance(one, str):
-            known = default_strengths(one, source) if one in names else [one]
-            out += _settings(_with_values(one, values[one]) if one in values else known)
+            known: Sequence[str | Defense] = [one]
+            if one in values:
+                known = _with_values(one, values[one])
+            elif one in names:
+                known = default_strengths(one, source)
+            out += _settings(known)
         elif callable(getattr(one, "apply", None)):
             out.append(Setting(str(getattr(one, "name", type(one).__name__)), 1, one))
         else:
@@ -169,9 +174,8 @@ def _steps(source: Dataset) -> list[float]:
     if step is not None and source.levels.size <= 64:
         return [n * step for n in (2, 4, 8) if n * step <= source.value_range] or [2 * step]
     size = np.abs(np.asarray(source.levels))
-    held = np.bincount(source.record_code, minlength=source.n_levels + 1)[: source.n_levels]
     order = np.argsort(size, kind="stable")
-    places = _places(held[order], (0.5, 0.9, 0.99))
+    places = _places(level_counts(source)[order], (0.5, 0.9, 0.99))
     return [float(f"{max(x, 1e-9):.1g}") for x in size[order][places]]
 
 

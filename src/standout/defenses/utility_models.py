@@ -33,6 +33,7 @@ from standout.defenses.utility_release import (
     Split,
     exact_mean,
     hold_out,
+    level_counts,
     matrix_of,
     people_to_test,
 )
@@ -249,7 +250,7 @@ class ErrorUnits:
         step = grid_step(levels)
         if step is not None and levels[-1] - levels[0] <= (FEW_STEPS + 0.5) * step:
             return cls(levels, levels)
-        held = np.bincount(train.record_code, minlength=levels.size + 1)[: levels.size]
+        held = level_counts(train)
         return cls(levels, (np.cumsum(held) - held / 2) / max(int(held.sum()), 1))
 
     def __call__(self, value: Array) -> Array:

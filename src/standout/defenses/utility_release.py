@@ -204,15 +204,19 @@ def _values(train: Dataset, release: Dataset) -> Array:
     levels = release.levels
     change: Table | None = release.mechanism.value if release.mechanism is not None else None
     if change is not None and train.has_value:
-        held = np.bincount(train.record_code, minlength=train.n_levels + 1)[: train.n_levels]
         known = _place(train.levels, change.source)
-        prior = np.where(known >= 0, np.append(held, 0)[known], 0).astype(np.float64)
+        prior = np.where(known >= 0, np.append(level_counts(train), 0)[known], 0).astype(np.float64)
         mass = np.asarray(change.chance.T @ prior)
         mean = np.asarray(change.chance.T @ (prior * change.source)) / np.where(mass > 0, mass, 1.0)
         at = _place(change.release, release.levels)
         decoded = np.where(mass > 0, mean, change.release)
         levels = np.where(at >= 0, np.append(decoded, np.nan)[at], release.levels)
     return np.append(levels, np.nan)[release.record_code.astype(np.int64)]
+
+
+def level_counts(dataset: Dataset) -> Array:
+    """Number of entries with each level of the values."""
+    return np.bincount(dataset.record_code, minlength=dataset.n_levels + 1)[: dataset.n_levels]
 
 
 def _place(levels: Array, wanted: Array) -> Array:
