@@ -94,7 +94,7 @@ def test_json_is_the_only_thing_on_standard_output(run, file, tmp_path):
         (["--measure", "beauty"], "use one of"),
         (["--defenses", "drop-entries", "--strengths", "a=1;a=2"], "each defense once"),
         (["--defenses", "drop-entries", "--strengths", "1,,2"], "separated by commas"),
-        (["--targets", "many"], "whole numbers"),
+        (["--targets", "many"], "whole number ≥ 1"),
     ],
 )
 def test_wrong_options_exit_with_2_and_write_nothing(run, file, tmp_path, options, words):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from standout.cli.options import Reading, command, target_count
 from standout.cli.outputs import check_folder
 from standout.cli.reading import error_console, progress_on, read_data
-from standout.cli.workfolder import journaled
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -67,6 +66,7 @@ def frontier(
     """
     from rich.console import Console
 
+    from standout.cli.workfolder import journaled
     from standout.defenses.frontier import frontier as compare
     from standout.defenses.utility import MEASURES
     from standout.defenses.utility_models import library

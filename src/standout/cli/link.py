@@ -10,7 +10,6 @@ import typer
 from standout.cli.options import Reading, command
 from standout.cli.outputs import check_file, check_folder
 from standout.cli.reading import error_console, progress_on, read_data
-from standout.cli.workfolder import journaled, print_reused
 from standout.errors import ColumnError, InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ def link(
     out
         Folder for links.json and links.html.
     """
+    from standout.cli.workfolder import journaled, print_reused
     from standout.engines.engine import engine as engine_of
     from standout.linking.items import read_map
     from standout.linking.link import link as run
@@ -133,6 +133,7 @@ def audit_split(
     log: Console,
 ) -> None:
     """`standout audit --split-time`: knowledge from before a day, the release from that day on."""
+    from standout.cli.workfolder import journaled, print_reused
     from standout.engines.engine import engine as engine_of
     from standout.linking.periods import split_day
     from standout.linking.split import time_shifted

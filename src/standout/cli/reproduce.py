@@ -10,7 +10,6 @@ import typer
 from standout.cli.options import command, target_count
 from standout.cli.outputs import check_file, plain_table, print_result
 from standout.cli.reading import error_console
-from standout.cli.workfolder import journaled, print_reused
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ def reproduce(
     only
         Only these figures, e.g. fig04,fig08.
     """
+    from standout.cli.workfolder import journaled, print_reused
     from standout.papers.folder import check_folder
     from standout.papers.folder import reproduce as run
     from standout.papers.mentions import read_mentions

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, get_args
 
 from standout.cli.outputs import captured, check_folder, refuse_labels
 from standout.cli.reading import error_console, print_data, progress_on
-from standout.cli.workfolder import WorkFolder, in_use, print_reused, take_folder
 from standout.errors import InputError
-from standout.experiment.journal import Journal
 
 if TYPE_CHECKING:
     from standout.audit.audit import Audit
     from standout.audit.findings import Findings
+    from standout.cli.workfolder import WorkFolder
     from standout.data.catalog import Catalog
+    from standout.experiment.journal import Journal
 
 FOLDER = Path("standout-out")
 """Default output folder."""
@@ -65,6 +65,8 @@ class Session:
         """Whether the output goes to another folder than usual, which is not printed yet."""
 
     def __enter__(self) -> Session:
+        from standout.cli.workfolder import in_use, take_folder
+
         if self._pdf:
             from standout.report.pdf import check_browser
 
@@ -92,6 +94,8 @@ class Session:
     @property
     def journal(self) -> Journal:
         """Where finished parts are kept."""
+        from standout.experiment.journal import Journal
+
         return Journal(self.work.path)
 
     def print_data(self, dataset: Catalog) -> None:
@@ -115,6 +119,8 @@ class Session:
         redact
             Whether to search everything for labels of the data before it is written.
         """
+        from standout.cli.workfolder import print_reused
+
         job.check_labels()
         with progress_on(self.log) as progress:
             findings = job.run(progress)
