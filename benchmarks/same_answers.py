@@ -29,6 +29,10 @@ import numpy.typing as npt
 import standout as so
 from standout.data.synthetic import twin_dataset
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from defenses.settings import WEAK
+
 Array = npt.NDArray[Any]
 Cell = dict[str, Any]
 
@@ -49,26 +53,6 @@ HOURLY: tuple[dict[str, Any], ...] = (
     {"knows": 2, "value_within": None, "time_within": "2h"},
     {"knows": 4, "wrong": 1, "value_within": None, "time_within": "3h"},
 )
-DEFENSES: dict[str, dict[str, Any]] = {
-    "drop-entries": {"share": 0.3},
-    "drop-rare-items": {"min_support": 5},
-    "keep-top-items": {"k": 200},
-    "cap-entries": {"most": 20},
-    "sample-records": {"share": 0.8},
-    "round-values": {"step": 2},
-    "noise-values": {"within": 1},
-    "geometric-values": {"a": 0.3},
-    "drop-values": {},
-    "coarsen-time": {"to": "month"},
-    "shift-time": {"days": 30},
-    "drop-time": {},
-    "swap-entries": {"share": 0.3},
-    "swap-attributes": {"share": 0.3},
-    "group-items": {"groups": 100},
-    "opaque-items": {},
-    "suppress-km": {"k": 2, "m": 2},
-    "randomized-response": {"epsilon": 6.0},
-}
 POLICY: dict[str, Any] = {
     "version": 1,
     "confidence": 0.95,
@@ -229,7 +213,7 @@ def defended(dataset: so.Dataset) -> Iterator[tuple[str, Cell]]:
         so.Adversary(knows=4, wrong=1, wrong_kind="item"),
     ]
     for name in so.defense_names():
-        release = so.defense(name, **DEFENSES[name]).apply(dataset, seed=SEED)
+        release = so.defense(name, **WEAK[name]).apply(dataset, seed=SEED)
         yield f"{name}: release", {"exact": release.fingerprint, "sums": []}
         audit = so.Audit(
             dataset,

@@ -25,9 +25,8 @@ import standout as so
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES as RISKS
 from standout.defenses.frontier import SCHEMA_VERSION, SEEDS, TARGETS, UNDEFENDED
-from standout.defenses.frontier_cells import Bench, Setting
+from standout.defenses.frontier_cells import Bench, RiskTest, Setting
 from standout.defenses.frontier_front import highest_rate, losses, risk_of
-from standout.defenses.frontier_risk import RiskTest
 from standout.report.frontier import SHORT, numbered
 from standout.report.words import between, percent
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import standout as so
-from standout.cli.release import read_release
+from standout.cli.reading import read_release
 from standout.gate.template import template
 
 N, ITEMS = 800, 400

@@ -60,7 +60,7 @@ def test_a_sum_of_parts_is_told_apart():
 
 
 def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch, capsys):
-    from standout.cli.bench import bench
+    from standout.cli.machine import bench
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(case.path.parents[1]))
     bench(
@@ -95,7 +95,7 @@ def test_a_whole_audit_is_compared_with_the_c_loop_on_as_many_queries(case):
 
 @pytest.mark.parametrize("options", [{"size": 0.0}, {"size": 2.0}, {"targets": 0}])
 def test_bench_refuses_sizes_that_make_no_sense(options):
-    from standout.cli.bench import bench
+    from standout.cli.machine import bench
 
     with pytest.raises(ParameterError):
         bench(

@@ -16,7 +16,7 @@ import pytest
 from same_findings import differences
 
 import standout as so
-from standout.cli import budget
+from standout.cli import reading
 from standout.data.chunked import memory
 from standout.data.synthetic import twin_dataset
 
@@ -187,7 +187,7 @@ def test_data_that_does_not_fit_is_read_in_parts_and_one_sentence_says_so(
     source, tmp_path, monkeypatch, run
 ):
     monkeypatch.setattr(memory, "available_memory", lambda: 200_000_000.0)
-    monkeypatch.setattr(budget, "SHARE", 0.001)
+    monkeypatch.setattr(reading, "SHARE", 0.001)
     code, _, err = run("audit", source, "--out", tmp_path / "out", *KINDS)
     assert code == 0
     assert (

@@ -171,10 +171,10 @@ def test_a_report_that_cannot_be_drawn_leaves_nothing_but_the_finished_parts(
 
 
 def test_doctor_shows_what_to_type_with_its_brackets(monkeypatch, run):
-    from standout.cli import doctor
+    from standout.cli import machine
 
     monkeypatch.setattr(
-        doctor, "examine", lambda: {"cupy": "not installed: pip install 'standout[gpu]'"}
+        machine, "examine", lambda: {"cupy": "not installed: pip install 'standout[gpu]'"}
     )
     code, shown, _ = run("doctor")
     assert code == 0

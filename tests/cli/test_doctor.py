@@ -3,7 +3,7 @@
 import json
 import sys
 
-from standout.cli.doctor import readers
+from standout.cli.machine import readers
 
 
 def test_a_reader_that_is_missing_is_named_with_what_to_install(monkeypatch):

@@ -16,10 +16,10 @@ import standout as so
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """One setting of the model, so that nothing is tuned for long."""
-    from standout.defenses import utility_ranking
+    from standout.defenses import utility_models
 
-    one = utility_ranking.RankingSettings(8, 5.0, 1.0, 4)
-    monkeypatch.setattr(utility_ranking.tune, "__defaults__", (0, (one,)))
+    one = utility_models.RankingSettings(8, 5.0, 1.0, 4)
+    monkeypatch.setattr(utility_models.tune_ranking, "__defaults__", (0, (one,)))
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_json_is_the_only_thing_on_standard_output(run, file, tmp_path):
         (["--measure", "beauty"], "use one of"),
         (["--defenses", "drop-entries", "--strengths", "a=1;a=2"], "each defense once"),
         (["--defenses", "drop-entries", "--strengths", "1,,2"], "separated by commas"),
-        (["--targets", "many"], "whole numbers"),
+        (["--targets", "many"], "whole number ≥ 1"),
     ],
 )
 def test_wrong_options_exit_with_2_and_write_nothing(run, file, tmp_path, options, words):

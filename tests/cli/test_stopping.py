@@ -140,7 +140,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
 def test_ctrl_c_before_the_command_begins_prints_one_line(tmp_path):
     code = (
         "import sys, signal, os\nclass Finder:\n    def find_spec(self, name, *rest):\n"
-        "        if name == 'standout.cli.demo': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'standout.cli.audit': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n" + MAIN
     )
     with started(tmp_path, code) as process:

@@ -1,4 +1,4 @@
-"""Settings of every defense for the tests: one that changes nothing, and two of rising strength."""
+"""Settings of every defense for tests and `benchmarks/same_answers.py`: one that changes nothing, and two of rising strength."""
 
 from __future__ import annotations
 

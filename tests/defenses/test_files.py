@@ -14,7 +14,7 @@ from shapes import SHAPES, Shape
 
 import standout as so
 from standout import __version__
-from standout.cli.release import read_release
+from standout.cli.reading import read_release
 from standout.data.mechanism import Mechanism
 from standout.data.writing import FileLayout, layout_like, write_entries
 from standout.defenses.manifest import manifest_path, read_manifest, write_manifest
@@ -65,7 +65,7 @@ def test_a_release_that_changes_nothing_reads_back_as_its_source(
     write_manifest(release, layout, out)
     manifest = read_manifest(out)
     assert manifest is not None
-    read = so.Dataset.read(out, **manifest.reading)
+    read = so.Dataset.read(out, **manifest[1])
     assert read.fingerprint == source.fingerprint
     if not suffix and not shape.options.get("wide") and "names" not in shape.options:
         used = [c.name for c in source.cleaning.columns if c.role != "ignored"]
@@ -112,9 +112,9 @@ def test_a_release_from_a_file_is_described_as_the_release_that_was_made(
         write_entries(made, LONG, tmp_path / "out.csv")
         write_manifest(made, LONG, tmp_path / "out.csv")
         manifest = read_manifest(tmp_path / "out.csv")
-        assert manifest is not None and str(manifest.defense) == str(defense)
-        read = so.Dataset.read(tmp_path / "out.csv", **manifest.reading)
-        described = manifest.defense.describe(source, read)
+        assert manifest is not None and str(manifest[0]) == str(defense)
+        read = so.Dataset.read(tmp_path / "out.csv", **manifest[1])
+        described = manifest[0].describe(source, read)
         assert rows(described) == rows(made)
         assert described.source is source
         np.testing.assert_array_equal(described.levels, made.levels)
@@ -127,7 +127,7 @@ def test_the_manifest_of_groups_holds_the_groups(tmp_path: Path) -> None:
     write_manifest(made, LONG, tmp_path / "out.csv")
     read = read_manifest(tmp_path / "out.csv")
     assert read is not None
-    assert read.defense.apply(source).fingerprint == made.fingerprint
+    assert read[0].apply(source).fingerprint == made.fingerprint
 
 
 def test_the_manifest_holds_published_parameters_and_no_seed(tmp_path: Path) -> None:

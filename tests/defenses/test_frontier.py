@@ -12,12 +12,17 @@ from tastes import grouped_tastes
 import standout as so
 from standout.audit.measures import MEASURES, Hits
 from standout.data.kept import key_of
-from standout.defenses import frontier_cells, frontier_front, frontier_risk
+from standout.defenses import frontier_cells, frontier_front
 from standout.defenses.frontier import frontier
-from standout.defenses.frontier_cells import Bench, Setting
-from standout.defenses.frontier_risk import RiskTest, default_adversary, worst_of
+from standout.defenses.frontier_cells import (
+    Bench,
+    RiskTest,
+    Setting,
+    default_adversary,
+    worst_of,
+)
 from standout.defenses.frontier_strengths import default_strengths, settings_of
-from standout.defenses.utility_ranking import GRID, RankingSettings
+from standout.defenses.utility_models import RANKING_GRID, RankingSettings
 from standout.experiment.outcomes import Truth
 from standout.report.frontier import page, table
 
@@ -27,11 +32,13 @@ ATTACKS = ("scoreboard-rh", "likelihood")
 @pytest.fixture(scope="module", autouse=True)
 def quick_tuning():
     """Two settings to choose from."""
-    from standout.defenses import utility_ranking
+    from standout.defenses import utility_models
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            utility_ranking.tune, "__defaults__", (0, (RankingSettings(8, 5.0, 1.0), GRID[0]))
+            utility_models.tune_ranking,
+            "__defaults__",
+            (0, (RankingSettings(8, 5.0, 1.0), RANKING_GRID[0])),
         )
         yield
 
@@ -161,7 +168,7 @@ def test_the_attacker_is_not_chosen_on_the_people_she_is_judged_on(data, monkeyp
         seen.append(chosen)
         return worst_of(tried, chosen)
 
-    monkeypatch.setattr(frontier_risk, "worst_of", choose)
+    monkeypatch.setattr(frontier_cells, "worst_of", choose)
     risk = RiskTest(data, None, ATTACKS, 60, 0)
     found = risk.of(data)
     truth = Truth.of(risk.targets, None, data.record_keys[risk.targets], 0)

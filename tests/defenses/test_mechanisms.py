@@ -19,8 +19,8 @@ from strategies import dataset, tables
 import standout as so
 from standout.data.mechanism import Mechanism, TimeMap
 from standout.data.writing import FileLayout
-from standout.defenses.km import anonymous_items
 from standout.defenses.manifest import manifest_of
+from standout.defenses.suppress import anonymous_items
 from standout.errors import InputError, ParameterError
 
 EPOCH = date(1970, 1, 1)

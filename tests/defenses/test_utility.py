@@ -13,16 +13,18 @@ import standout as so
 from standout.data.mechanism import ItemMap, Mechanism, Origin
 from standout.defenses import utility_counts
 from standout.defenses.utility import Settings, UtilityTest, rating_loss
-from standout.defenses.utility_ranking import RankingSettings, rank, recommend, tune
-from standout.defenses.utility_rating import (
+from standout.defenses.utility_models import (
     ErrorUnits,
+    RankingSettings,
     RatingSettings,
     constant_error,
     fit_ratings,
+    rank,
     rating_error,
+    recommend,
+    tune_ranking,
 )
-from standout.defenses.utility_release import matrix_of
-from standout.defenses.utility_split import hold_out, people_to_test
+from standout.defenses.utility_release import hold_out, matrix_of, people_to_test
 
 RANKING = RankingSettings(factors=8, alpha=5.0, regularization=1.0, iterations=8)
 SETTINGS = Settings(RANKING, RatingSettings(4, 0.1, 5))
@@ -177,7 +179,7 @@ def test_people_whom_the_release_lost_count_as_misses(bench):
     matrix = matrix_of(train, half)
     people = people_to_test(bench.split, 5000)
     lost = matrix.row_of[people] < 0
-    each = rank(bench.split, matrix, RANKING, 3).ndcg
+    each = rank(bench.split, matrix, RANKING, 3)[0]
     assert lost.sum() > 40
     assert (each[lost] == 0).all()
     assert found.ndcg == pytest.approx(each.sum() / people.size)
@@ -267,9 +269,9 @@ def test_a_group_recommends_its_members_by_popularity_and_counts_evenly(bench):
 def test_tuning_uses_no_held_out_pair(data, monkeypatch):
     split = hold_out(data, 3)
     grid = (RankingSettings(1, 1.0, 1000.0, 1), RANKING)
-    assert tune(split, 3, grid) == RANKING
+    assert tune_ranking(split, 3, grid) == RANKING
     emptied = type(split)(split.train, split.record[:1], split.item[:1], split.value[:1])
-    assert tune(emptied, 3, grid) == tune(split, 3, grid)
+    assert tune_ranking(emptied, 3, grid) == tune_ranking(split, 3, grid)
 
 
 def test_records_too_short_for_a_second_split_get_the_default_settings():
@@ -435,7 +437,7 @@ def test_a_release_without_times_loses_all_months_and_shifted_times_lose_some(be
 def test_a_missing_recommender_library_is_named(monkeypatch):
     import sys
 
-    from standout.defenses.utility_ranking import library
+    from standout.defenses.utility_models import library
 
     monkeypatch.setitem(sys.modules, "implicit", None)
     monkeypatch.setitem(sys.modules, "implicit.als", None)

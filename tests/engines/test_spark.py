@@ -14,7 +14,7 @@ from same_findings import assert_same_findings, differences
 from spark_here import frame_of, on_spark, spark  # noqa: F401
 
 import standout as so
-from standout.cli.cluster import read_on_spark, spark_for
+from standout.cli.reading import read_on_spark, spark_for
 from standout.data.tasks import FetchRows
 from standout.engines.spark import ClusterShards
 from standout.errors import (

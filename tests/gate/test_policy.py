@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import standout as so
-from standout.cli.policy import DOMAINS as OFFERED
+from standout.cli.check import DOMAINS as OFFERED
 from standout.errors import ParameterError, StandoutError
 from standout.gate.policy import MEASURES, Policy
 from standout.gate.template import DOMAINS, template

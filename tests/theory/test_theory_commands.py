@@ -10,8 +10,7 @@ import typer
 from strategies import random_table
 from typer.testing import CliRunner
 
-from standout.cli.bound import bound
-from standout.cli.describe import describe
+from standout.cli.describe import bound, describe
 
 app = typer.Typer()
 app.command()(describe)

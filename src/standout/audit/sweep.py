@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,6 +71,8 @@ class Axes:
         Rule by which the known items are chosen.
     view
         What is known in place of the entries as they are.
+    within
+        Tolerances of further channels and of attributes that are known everywhere.
     """
 
     knows: tuple[int, ...] | None = None
@@ -80,6 +82,7 @@ class Axes:
     time_within: tuple[Within, ...] | None = None
     choose: str = "uniform"
     view: View | None = None
+    within: Mapping[str, float | str] | None = None
 
 
 def default_sweep(
@@ -110,10 +113,17 @@ def default_sweep(
     if size not in SWEEPS:
         raise ParameterError(f"sweep={size!r}: use {' or '.join(map(repr, SWEEPS))}")
     axes = asked or Axes()
-    if axes.view is not None:
+    if axes.view is not None or axes.within is not None:
         seen = seen_through(dataset, Adversary(view=axes.view))
-        made = default_sweep(seen, size, replace(axes, view=None))
-        return [replace(who, view=axes.view) for who in made]
+        amounts = None if axes.knows is None else tuple(k for k in axes.knows if k)
+        made = (
+            []
+            if amounts == ()
+            else default_sweep(seen, size, replace(axes, view=None, within=None, knows=amounts))
+        )
+        if 0 in (axes.knows or ()):
+            made.insert(0, Adversary(knows=0, within=axes.within, choose=axes.choose))
+        return [replace(who, view=axes.view, within=axes.within) for who in made]
     amounts = axes.knows or _amounts(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
     cells = [

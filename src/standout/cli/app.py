@@ -16,34 +16,34 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from standout.cli.stopping import Stop, clean_stop, say_stopped
+from standout.cli.stopping import Stop, clean_stop, print_stopped
 from standout.data.reading.remote import without_secrets
 from standout.errors import StandoutError, command_line
 
-VERBS = (
-    "demo",
-    "audit",
-    "columns",
-    "describe",
-    "bound",
-    "reproduce",
-    "twin",
-    "defend",
-    "frontier",
-    "link",
-    "match-items",
-    "report",
-    "explain",
-    "risk",
-    "worst-case",
-    "check",
-    "policy",
-    "verify",
-    "diff",
-    "bench",
-    "doctor",
-)
-"""In the order of `--help`. `standout.cli.NAME` has a function of the same name, with _ for -."""
+VERBS = {
+    "demo": "audit",
+    "audit": "audit",
+    "columns": "describe",
+    "describe": "describe",
+    "bound": "describe",
+    "reproduce": "reproduce",
+    "twin": "reproduce",
+    "defend": "defend",
+    "frontier": "frontier",
+    "link": "link",
+    "match-items": "link",
+    "report": "report",
+    "explain": "explain",
+    "risk": "risk",
+    "worst-case": "risk",
+    "check": "check",
+    "policy": "check",
+    "verify": "check",
+    "diff": "check",
+    "bench": "machine",
+    "doctor": "machine",
+}
+"""Commands in the order of `--help`, and the module of `standout.cli` with a function of the same name, with _ for -."""
 
 _INTERNAL = 70
 """Exit code for an error in this program, as in sysexits.h."""
@@ -74,7 +74,7 @@ class _Group(TyperGroup):
             if _stop.signum is None and not isinstance(error, KeyboardInterrupt):
                 raise
             # whatever it raised, it was stopped: DuckDB has its own exception for it
-            say_stopped(getattr(error, "__notes__", []))
+            print_stopped(getattr(error, "__notes__", []))
             raise typer.Exit(_stop.code) from None
 
 
@@ -98,9 +98,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for _verb in VERBS:
-    _name = _verb.replace("-", "_")
-    app.command(_verb)(getattr(import_module(f"standout.cli.{_name}"), _name))
+for _verb, _module in VERBS.items():
+    app.command(_verb)(getattr(import_module(f"standout.cli.{_module}"), _verb.replace("-", "_")))
 
 
 def _print_version(wanted: bool) -> None:
@@ -146,7 +145,7 @@ def main() -> None:
             raise
         _fail(_internal(error), _INTERNAL)
     except KeyboardInterrupt:  # before the first command ran, or after the last
-        say_stopped([])
+        print_stopped([])
         sys.exit(_stop.code)
 
 

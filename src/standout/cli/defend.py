@@ -3,55 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from standout.cli import options
+from standout.cli.options import Reading, command
+from standout.cli.outputs import check_file
+from standout.cli.reading import error_console, read_data
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
 
 
-@options.reads()
+@command()
 def defend(
-    path: options.DataPath,
-    reading: options.Reading,
-    apply: Annotated[
-        str | None,
-        typer.Option(
-            help="Defense to apply, or several: 'drop-entries(share=0.5) | coarsen-time(to=month)'."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="File for the release (.csv, .parquet, or as the input); FILE.manifest.json is written beside it."
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Random seed. Keep it secret: it undoes the defense. Default: a random one that is not stored."
-        ),
-    ] = None,
-    new_ids: Annotated[
-        bool,
-        typer.Option(
-            "--new-ids",
-            help="Replace the ids of the records by random ones. The release can then not be compared with its source.",
-        ),
-    ] = False,
-    id_map: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --new-ids: write old and new ids to this CSV file. It undoes --new-ids: keep it secret."
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the output if it exists.")
-    ] = False,
+    path: str,
+    /,
+    reading: Reading,
+    apply: str | None = None,
+    out: Path | None = None,
+    seed: int | None = None,
+    new_ids: bool = False,
+    id_map: Path | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Apply a defense and write the release, with a manifest of the published parameters.
 
@@ -61,12 +36,27 @@ def defend(
 
     Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)"
     --out release.csv
+
+    Parameters
+    ----------
+    apply
+        Defense to apply, or several: 'drop-entries(share=0.5) | coarsen-time(to=month)'.
+    out
+        File for the release (.csv, .parquet, or as the input); FILE.manifest.json is written beside
+        it.
+    seed
+        Random seed. Keep it secret: it undoes the defense. Default: a random one that is not
+        stored.
+    new_ids
+        Replace the ids of the records by random ones. The release can then not be compared with its
+        source.
+    id_map
+        With --new-ids: write old and new ids to this CSV file. It undoes --new-ids: keep it secret.
+    overwrite
+        Replace the output if it exists.
     """
     from secrets import randbits
 
-    from rich.console import Console
-
-    from standout.cli.waiting import read_quietly
     from standout.data import writing
     from standout.defenses.manifest import manifest_path, write_manifest
     from standout.defenses.parse import parse_defense
@@ -80,9 +70,16 @@ def defend(
     if id_map is not None and not new_ids:
         raise ParameterError("--id-map is for --new-ids: give both")
     defense = parse_defense(apply)
-    _check_outputs(out, id_map, path, overwrite)
-    source = read_quietly(path, False, **reading.keywords)
-    with Console(stderr=True).status("applying the defense …"):
+    check_file(out, [path], overwrite=overwrite, in_folder=True)
+    check_file(id_map, [path], "--id-map", overwrite=overwrite, in_folder=True)
+    if id_map is not None and id_map.resolve() in (out.resolve(), manifest_path(out).resolve()):
+        raise ParameterError(
+            "--id-map and --out name the same file, or its manifest: give each its own"
+        )
+    writing.check_suffix(out, path)
+    log = error_console()
+    source = read_data(path, reading.keywords, log)
+    with log.status("applying the defense …"):
         release = defense.apply(source, seed=randbits(63) if seed is None else seed)
         layout = writing.layout_like(path, reading.keywords, source, out)
         # a manifest of an earlier release must not describe this one
@@ -96,51 +93,20 @@ def defend(
         typer.echo(line)
 
 
-def _check_outputs(out: Path, id_map: Path | None, path: str, overwrite: bool) -> None:
-    """Refuse files that cannot or should not be written, before any data is read."""
-    from standout.data.writing import check_suffix
-    from standout.defenses.manifest import manifest_path
-
-    _check_out(out, path, overwrite)
-    if id_map is not None:
-        _check_out(id_map, path, overwrite, "--id-map")
-        if id_map.resolve() in (out.resolve(), manifest_path(out).resolve()):
-            raise ParameterError(
-                "--id-map and --out name the same file, or its manifest: give each its own"
-            )
-    check_suffix(out, path)
-
-
-def _check_out(out: Path, path: str, overwrite: bool, option: str = "--out") -> None:
-    from standout.cli.outputs import refuse_inputs
-
-    if out.is_dir():
-        raise ParameterError(f"{option} {str(out)!r} is a folder: name a file")
-    if not out.parent.is_dir():
-        raise ParameterError(
-            f"{option} {str(out)!r}: the folder {str(out.parent)!r} does not exist"
-        )
-    refuse_inputs([out], [path])
-    if out.exists() and not overwrite:
-        raise ParameterError(f"{option} {str(out)!r} exists: name another file, or use --overwrite")
-
-
 def _summary(
     source: Dataset, release: Dataset, out: Path, id_map: Path | None, new_ids: bool
 ) -> list[str]:
     """What is left, in counts only, and what was written."""
-    from standout.defenses.manifest import manifest_path
+    from standout.defenses.manifest import lost_to_collisions, manifest_path
 
     lines = [
         f"{release.defense}",
         f"{release.n_records:,} of {source.n_records:,} records, {release.n_items:,} of {source.n_items:,} items, "
         f"{release.n_entries:,} of {source.n_entries:,} entries",
     ]
-    mechanism = release.mechanism
-    if mechanism is not None and (mechanism.moved > 0 or mechanism.replaced > 0):
+    if (lost := lost_to_collisions(release)) is not None:
         lines.append(
-            f"{mechanism.n_collided:,} entries were lost to collisions: "
-            "an exchanged or replaced item that the record held already."
+            f"{lost:,} entries were lost to collisions: an exchanged or replaced item that the record held already."
         )
     if release.n_records < source.n_records:
         lines.append(

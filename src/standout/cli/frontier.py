@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from standout.cli import options
+from standout.cli.options import Reading, command, target_count
+from standout.cli.outputs import check_folder
+from standout.cli.reading import error_console, progress_on, read_data
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -16,44 +16,30 @@ if TYPE_CHECKING:
 
     from standout.defenses.frontier import Frontier
 
-FOLDER = Path("standout-frontier")
-"""Default output folder."""
-
 FILES = ("frontier.json", "frontier.html")
 CELLS = "cells"
 """Folder of finished cells, in the output folder."""
 
+MARKS = (
+    "* on the front: no other setting is measurably better, judged by the largest of unique, found, sure",
+    "= no clear effect: the risk is not clearly below that of the undefended data",
+)
 
-@options.reads()
+
+@command()
 def frontier(
-    path: options.DataPath,
-    reading: options.Reading,
-    defenses: Annotated[
-        str,
-        typer.Option(
-            help="Defenses to compare, comma-separated: names, or texts as for `standout defend --apply`."
-        ),
-    ] = "all",
-    strengths: Annotated[
-        str | None,
-        typer.Option(
-            help="Settings to compare: '0.2,0.5' for every named defense, or 'drop-entries=0.2,0.5; cap-entries=10'."
-        ),
-    ] = None,
-    targets: options.Targets = "1000",
-    measure: Annotated[
-        str,
-        typer.Option(
-            help="Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries."
-        ),
-    ] = "ndcg",
-    out: Annotated[Path, typer.Option(help="Folder for frontier.json and frontier.html.")] = FOLDER,
-    seed: options.Seed = 0,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the frontier that the folder holds.")
-    ] = False,
-    fresh: options.Fresh = False,
-    json: options.Json = False,
+    path: str,
+    /,
+    reading: Reading,
+    defenses: str = "all",
+    strengths: str | None = None,
+    targets: str = "1000",
+    measure: str = "ndcg",
+    out: Path = Path("standout-frontier"),
+    seed: int = 0,
+    overwrite: bool = False,
+    fresh: bool = False,
+    json: bool = False,
 ) -> None:
     """Compare defenses by risk and utility.
 
@@ -63,26 +49,39 @@ def frontier(
 
     Example: standout frontier ratings.csv --defenses drop-entries,coarsen-time,drop-time --out
     frontier
+
+    Parameters
+    ----------
+    defenses
+        Defenses to compare, comma-separated: names, or texts as for `standout defend --apply`.
+    strengths
+        Settings to compare: '0.2,0.5' for every named defense, or 'drop-entries=0.2,0.5;
+        cap-entries=10'.
+    measure
+        Loss that counts as the cost: ndcg, recall, rating, popularity, pairs, time or entries.
+    out
+        Folder for frontier.json and frontier.html.
+    overwrite
+        Replace the frontier that the folder holds.
     """
     from rich.console import Console
 
-    from standout.cli.waiting import read_quietly, waiting
     from standout.cli.workfolder import journaled
     from standout.defenses.frontier import frontier as compare
     from standout.defenses.utility import MEASURES
-    from standout.defenses.utility_ranking import library
+    from standout.defenses.utility_models import library
     from standout.report.frontier import render_frontier
 
     wanted, values = defense_list(defenses), strength_values(strengths)
     if measure not in MEASURES:
         raise ParameterError(f"--measure {measure!r}: use one of {', '.join(MEASURES)}")
     library()
-    n_targets = options.target_count(targets)
-    _check_folder(out, overwrite)
+    n_targets, log = target_count(targets), error_console(json)
+    # frontier.json is written last: without it a run was killed while it wrote, and goes on
+    check_folder(out, () if overwrite else FILES[:1], "another frontier")
     with journaled(out, fresh=fresh):
-        source = read_quietly(path, json, **reading.keywords)
-        log = Console(stderr=True, quiet=json, highlight=False)
-        with waiting(json) as progress:
+        source = read_data(path, reading.keywords, log)
+        with progress_on(log) as progress:
             found = compare(
                 source,
                 wanted,
@@ -130,12 +129,6 @@ def show(found: Frontier, console: Console) -> None:
         text = f"not measured: {name}: {why}"
         console.print(Text(text, style="dim"), soft_wrap=not console.is_terminal)
     console.print(Text(found.sentence), soft_wrap=not console.is_terminal)
-
-
-MARKS = (
-    "* on the front: no other setting is measurably better, judged by the largest of unique, found, sure",
-    "= no clear effect: the risk is not clearly below that of the undefended data",
-)
 
 
 def _cells(found: Frontier, others: list[str]) -> list[list[str]]:
@@ -192,6 +185,7 @@ def defense_list(text: str) -> Any:
     >>> defense_list("all"), defense_list("drop-time, suppress-km(k=5, m=2) | drop-time")
     ('all', ['drop-time', 'suppress-km(k=5, m=2) | drop-time'])
     """
+    from standout.defenses.defense import defense_names
     from standout.defenses.parse import parse_defense
 
     if text.strip() == "all":
@@ -199,8 +193,6 @@ def defense_list(text: str) -> Any:
     parts = [x.strip() for x in re.split(r",(?![^(\[]*[)\]])", text) if x.strip()]
     if not parts:
         raise ParameterError("--defenses is empty: name defenses, or all")
-    from standout.defenses.defense import defense_names
-
     for part in parts:
         # a bare name stands for the defense at its default strengths
         if part not in defense_names():
@@ -236,17 +228,3 @@ def _values(text: str) -> list[Any]:
     if not all(words):
         raise ParameterError(f"--strengths {text!r}: use values separated by commas")
     return [number_or_word(x) for x in words]
-
-
-def _check_folder(folder: Path, overwrite: bool) -> None:
-    """Refuse a folder that cannot or should not be written, before any data is read."""
-    from standout.cli.outputs import check_writable
-
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"--out {str(folder)!r} is a file; name a folder")
-    # frontier.json is written last: without it a run was killed while it wrote, and goes on
-    if not overwrite and (folder / FILES[0]).exists():
-        raise ParameterError(
-            f"--out {str(folder)!r} holds another frontier: name another folder, or use --overwrite"
-        )
-    check_writable(folder)

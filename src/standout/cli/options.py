@@ -1,192 +1,345 @@
-"""Options shared by several commands, and the parsing of lists on the command line."""
+"""Options of the command line: a command is a function, its options are its parameters, their help is its docstring.
+
+An option that several commands have is described once: in `SHARED`, or in a group (`Reading`,
+`Known`). A new option of reading or of what is known is a field of its group.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_origin
 
 import typer
 
 from standout.errors import ParameterError
 
-DataPath = Annotated[
-    str,
-    typer.Argument(
-        help="File, folder or glob (CSV and other text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, MovieLens, "
-        "Netflix Prize; text may be gz or zst), file.db::table, book.xlsx::sheet, postgresql://, s3://, gs:// or "
-        "https:// address, or - for standard input."
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Random seed.")]
-Targets = Annotated[str, typer.Option(help="Number of records to attack, or all.")]
-Attacks = Annotated[str, typer.Option(help="Attacks, comma-separated, or all.")]
-Engine = Annotated[str, typer.Option(help="Engine that runs the attacks.")]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        help="Limit for resident memory, e.g. 2GB: records stay on disk, and --engine chunked reads them in parts."
-    ),
-]
-Fresh = Annotated[
-    bool,
-    typer.Option(
-        "--fresh", help="Start from the beginning: ignore finished parts of a run that was stopped."
-    ),
-]
-View = Annotated[
-    str | None,
-    typer.Option(
-        help="What is known in place of the items: groups:FILE.csv (two columns, item and group), sequence. See docs/views.md."
-    ),
-]
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json", help="Print the findings as JSON on standard output, and nothing else there."
-    ),
-]
+if TYPE_CHECKING:
+    from standout.adversary.adversary import Adversary
+    from standout.audit.sweep import Axes
+    from standout.data.catalog import Catalog
 
+Command = Callable[..., None]
+T = TypeVar("T")
 
-def _option(help: str, *flags: str) -> Any:
-    return typer.Option(*flags, help=help, rich_help_panel="Reading the data")
-
-
-_RECORD = "Column that names the person. Default: guessed."
-# one option per keyword of `Dataset.read`: its type and its default
-_READING: dict[str, tuple[Any, Any]] = {
-    "record": (Annotated[str | None, _option(_RECORD)], None),
-    "item": (Annotated[str | None, _option("Column that names the item. Default: guessed.")], None),
-    "value": (
-        Annotated[str | None, _option("Column with the value; '' for none. Default: guessed.")],
-        None,
-    ),
-    "time": (
-        Annotated[str | None, _option("Column with the time; '' for none. Default: guessed.")],
-        None,
-    ),
-    "repeats": (
-        Annotated[
-            str, _option("Repeated (record, item) pairs: keep, last, first, max, sum or count.")
-        ],
-        "keep",
-    ),
-    "skip_bad": (Annotated[bool, _option("Drop rows that do not parse.", "--skip-bad")], False),
-    "max_bad": (
-        Annotated[
-            float | None, _option("Largest share of rows that --skip-bad may drop. Default: 0.01.")
-        ],
-        None,
-    ),
-    "time_unit": (
-        Annotated[
-            str | None,
-            _option("Numeric times: s, ms, us, ns, min, hour, day or week. Dates: m/d or d/m."),
-        ],
-        None,
-    ),
-    "date_format": (
-        Annotated[str | None, _option("Format of dates, e.g. '%d.%m.%Y %H:%M'.")],
-        None,
-    ),
-    "encoding": (
-        Annotated[str | None, _option("Encoding of text, e.g. cp1252. Default: detected.")],
-        None,
-    ),
-    "delimiter": (
-        Annotated[str | None, _option("Field separator, e.g. ';' or tab. Default: detected.")],
-        None,
-    ),
-    "decimal": (
-        Annotated[str | None, _option("Decimal sign of values: . or , Default: detected.")],
-        None,
-    ),
-    "header": (
-        Annotated[
-            bool | None,
-            _option(
-                "Whether the first line holds names. Default: detected.", "--header/--no-header"
-            ),
-        ],
-        None,
-    ),
-    "names": (
-        Annotated[
-            str | None, _option("Names of the columns of a file without a header: user,item,time.")
-        ],
-        None,
-    ),
-    "wide": (Annotated[bool, _option("Rows are records, columns are items.", "--wide")], False),
-    "zeros": (
-        Annotated[
-            str | None, _option("With --wide: keep (a zero is an entry) or drop (it is not).")
-        ],
-        None,
-    ),
-    "table": (Annotated[str | None, _option("Table of a database, or sheet of a workbook.")], None),
-    "ignore": (Annotated[str | None, _option("Columns to leave out, comma-separated.")], None),
-    "resolution": (
-        Annotated[
-            str | None,
-            _option(
-                "How finely times are kept: day, hour, minute or second. Default: the finest of these that the times have."
-            ),
-        ],
-        None,
-    ),
+SHARED = {
+    "path": "File, folder or glob (CSV and other text, JSON lines, Parquet, Arrow, xlsx, SQLite, DuckDB, MovieLens, "
+    "Netflix Prize; text may be gz or zst), file.db::table, book.xlsx::sheet, postgresql://, s3://, gs:// or "
+    "https:// address, or - for standard input.",
+    "seed": "Random seed.",
+    "targets": "Number of records to attack, or all.",
+    "attacks": "Attacks, comma-separated, or all.",
+    "engine": "Engine that runs the attacks.",
+    "memory": "Limit for resident memory, e.g. 2GB: records stay on disk, and --engine chunked reads them in parts.",
+    "master": "With --engine spark: where Spark runs, e.g. local[4], spark://host:7077, yarn. Default: all cores.",
+    "fresh": "Start from the beginning: ignore finished parts of a run that was stopped.",
+    "json": "Print the findings as JSON on standard output, and nothing else there.",
+    "out": "Folder for findings.json and report.html. Default: standout-out, or the next free standout-out-2, …",
+    "overwrite": "Replace the findings that the output folder holds.",
+    "redact": "Search the output for labels of the data before it is written; refuse if one is found.",
+    "defense": "Defense that made the release. Default: as in FILE.manifest.json, else unknown.",
+    "labels": "With --out: add the labels of the records.",
 }
+FLAGS = {"out": ("--out", "-o")}
+"""Flags of options that are not called like their parameter."""
+
+_DESCRIBED = re.compile(r"^(\w+)\n((?: +.*\n?)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of the command line about reading."""
-
-    keywords: dict[str, Any]
-    """Keywords for `Dataset.read`, without those at their default."""
-
-
-def reads(record: str = "--record") -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of reading to a command: its parameter `reading` is replaced by one option per keyword.
+    """Options about reading the data: the keywords of `Dataset.read`.
 
     Parameters
     ----------
     record
-        Flag for the column of the records, for a command that uses --record for something else.
+        Column that names the person. Default: guessed.
+    item
+        Column that names the item. Default: guessed.
+    value
+        Column with the value; '' for none. Default: guessed.
+    time
+        Column with the time; '' for none. Default: guessed.
+    repeats
+        Repeated (record, item) pairs: keep, last, first, max, sum or count.
+    skip_bad
+        Drop rows that do not parse.
+    max_bad
+        Largest share of rows that --skip-bad may drop. Default: 0.01.
+    time_unit
+        Numeric times: s, ms, us, ns, min, hour, day or week. Dates: m/d or d/m.
+    date_format
+        Format of dates, e.g. '%d.%m.%Y %H:%M'.
+    encoding
+        Encoding of text, e.g. cp1252. Default: detected.
+    delimiter
+        Field separator, e.g. ';' or tab. Default: detected.
+    decimal
+        Decimal sign of values: . or , Default: detected.
+    header
+        Whether the first line holds names. Default: detected.
+    names
+        Names of the columns of a file without a header: user,item,time.
+    wide
+        Rows are records, columns are items.
+    zeros
+        With --wide: keep (a zero is an entry) or drop (it is not).
+    table
+        Table of a database, or sheet of a workbook.
+    ignore
+        Columns to leave out, comma-separated.
+    resolution
+        How finely times are kept: day, hour, minute or second. Default: the finest of these that
+        the times have.
     """
 
-    def with_options(verb: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(verb)
-        def run(**given: Any) -> None:
-            keywords = {name: given.pop(name) for name in _READING}
-            said = {name: x for name, x in keywords.items() if x != _READING[name][1]}
-            verb(**given, reading=Reading(said))
+    panel: ClassVar[str] = "Reading the data"
 
-        parameters = _expanded(verb, record)
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
+    record: str | None = None
+    item: str | None = None
+    value: str | None = None
+    time: str | None = None
+    repeats: str = "keep"
+    skip_bad: bool = False
+    max_bad: float | None = None
+    time_unit: str | None = None
+    date_format: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    names: str | None = None
+    wide: bool = False
+    zeros: str | None = None
+    table: str | None = None
+    ignore: str | None = None
+    resolution: str | None = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Keywords for `Dataset.read`, without those at their default."""
+        given = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
+        return {name: value for name, (value, default) in given.items() if value != default}
+
+
+@dataclass(frozen=True)
+class Known:
+    """Options about what is known of a person: lists for an audit, one value each elsewhere.
+
+    Parameters
+    ----------
+    knows
+        Number of known items.
+    wrong
+        How many of them are wrong.
+    wrong_kind
+        What a wrong fact is: value or item.
+    value_within
+        Largest error of known values, or none.
+    time_within
+        Largest error of known times: days, or 30min, 2h, 2w; or none.
+    within
+        Tolerance of further channels and of attributes that are known: price=10%,quantity=0,age=2.
+    choose
+        How known items are chosen: uniform, event, popular, outside-top:K, rare:SHARE@T.
+    view
+        What is known in place of the items: groups:FILE.csv (two columns, item and group),
+        sequence. See docs/views.md.
+    """
+
+    panel: ClassVar[str | None] = None
+
+    knows: str | None = None
+    wrong: str | None = None
+    wrong_kind: str | None = None
+    value_within: str | None = None
+    time_within: str | None = None
+    within: str | None = None
+    choose: str = "uniform"
+    view: str | None = None
+
+    def axes(self) -> Axes:
+        """The options as axes of a sweep; invalid values are refused before the data is read."""
+        from standout.adversary.adversary import Adversary
+        from standout.audit.sweep import Axes
+        from standout.views.view import view_of
+
+        asked = Axes(
+            knows=self._list("knows", whole_numbers),
+            wrong=self._list("wrong", _shares_or_counts),
+            wrong_kind=self.wrong_kind,
+            value_within=self._list("value_within", value_tolerances),
+            time_within=self._list("time_within", time_tolerances),
+            choose=self.choose,
+            view=view_of(self.view),
+            within=self.channels,
+        )
+        most = max(asked.knows or (16,))
+        for k in asked.knows or (most,):
+            Adversary(
+                knows=k,
+                wrong_kind=self.wrong_kind or "value",
+                choose=self.choose,
+                within=asked.within,
+            )
+        for w in asked.wrong or ():
+            Adversary(knows=max(most, 1), wrong=w)
+        for v in asked.value_within or ():
+            Adversary(value_within=v)
+        for t in asked.time_within or ():
+            Adversary(time_within=t)
+        return asked
+
+    @property
+    def channels(self) -> dict[str, float | str] | None:
+        """Tolerances of further channels by name."""
+        if self.within is None:
+            return None
+        pairs = [part.strip().partition("=") for part in self.within.split(",")]
+        if not all(name and equals and within for name, equals, within in pairs):
+            raise ParameterError(
+                f"--within {self.within!r}: use NAME=TOLERANCE, separated by commas: price=10%,quantity=0"
+            )
+        read = {name: value_tolerances(text, "within")[0] for name, _, text in pairs}
+        return {name: within for name, within in read.items() if within is not None}
+
+    def _list(self, name: str, read: Callable[[str, str], list[T]]) -> tuple[T, ...] | None:
+        text = getattr(self, name)
+        return None if text is None else tuple(read(text, name.replace("_", "-")))
+
+    def adversary(self, data: Catalog | None = None) -> Adversary:
+        """The options as one adversary, without lists.
+
+        Parameters
+        ----------
+        data
+            Values are known exactly and times to within 14 days, where the data has them and the
+            options say nothing. A tolerance of a channel that the data lacks is refused.
+        """
+        from standout.adversary.adversary import Adversary
+
+        asked = self.axes()
+        for name in ("knows", "wrong", "value_within", "time_within"):
+            if len(getattr(asked, name) or ()) > 1:
+                option = f"--{name.replace('_', '-')}"
+                raise ParameterError(f"{option} {getattr(self, name)!r}: give one value")
+        within: dict[str, Any] = {}
+        for channel, default in (("value", 0.0), ("time", 14)):
+            name = f"{channel}_within"
+            given = getattr(asked, name)
+            there = data is None or getattr(data, f"has_{channel}")
+            if given is not None and given[0] is not None and not there:
+                raise ParameterError(
+                    f"--{channel}-within {getattr(self, name)}: the data has no {channel} column; leave the option out"
+                )
+            if given is not None:
+                within[name] = given[0]
+            else:
+                within[name] = default if data is not None and there else None
+        return Adversary(
+            knows=(asked.knows or (8,))[0],
+            wrong=(asked.wrong or (0,))[0],
+            wrong_kind=self.wrong_kind or "value",
+            choose=self.choose,
+            view=self.view,
+            within=self.channels,
+            **within,
+        )
+
+
+def command(**flags: str) -> Callable[[Command], Command]:
+    """Make a command of a function.
+
+    A positional-only parameter is an argument, any other one an option. A parameter whose type is a
+    group stands for one option per field of it; its default gives their defaults. The help of an
+    option is in the function's docstring, else in that of its group, else in `SHARED`.
+
+    Parameters
+    ----------
+    flags
+        Flags of options that are not called like their parameter.
+    """
+
+    def decorate(function: Command) -> Command:
+        options: list[inspect.Parameter] = []
+        groups: dict[str, tuple[type[Reading | Known], list[str]]] = {}
+        arguments: list[str] = []
+        own = _descriptions(function)
+        for parameter in inspect.signature(function, eval_str=True).parameters.values():
+            kind = parameter.annotation
+            if not (isinstance(kind, type) and issubclass(kind, Reading | Known)):
+                if parameter.kind is parameter.POSITIONAL_ONLY:
+                    arguments.append(parameter.name)
+                options.append(_option(parameter, SHARED | own, flags))
+                continue
+            default = parameter.default if parameter.default is not parameter.empty else kind()
+            helps = _descriptions(kind) | own
+            hints = inspect.signature(kind, eval_str=True).parameters
+            groups[parameter.name] = kind, list(hints)
+            for name, hint in hints.items():
+                field = hint.replace(default=getattr(default, name))
+                options.append(_option(field, helps, flags, kind.panel))
+
+        @functools.wraps(function)
+        def run(**given: Any) -> None:
+            for name, (group, members) in groups.items():
+                given[name] = group(**{one: given.pop(one) for one in members if one in given})
+            positional = [given.pop(name) for name in arguments if name in given]
+            function(*positional, **given)
+
+        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+        run.__annotations__ = {option.name: option.annotation for option in options}
+        run.__doc__ = (inspect.getdoc(function) or "").partition("Parameters\n")[0]
         return run
 
-    return with_options
+    return decorate
 
 
-def _expanded(verb: Callable[..., None], record: str) -> list[inspect.Parameter]:
-    """Parameters of a command, with `reading` replaced by one parameter per option."""
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
-        if parameter.name != "reading":
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        for name, (kind, default) in _READING.items():
-            if name == "record":
-                kind = Annotated[str | None, _option(_RECORD, record)]
-            parameters.append(
-                inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
-                )
-            )
-    return parameters
+def _option(
+    parameter: inspect.Parameter,
+    helps: dict[str, str],
+    flags: dict[str, str],
+    panel: str | None = None,
+) -> inspect.Parameter:
+    """A parameter as typer reads it."""
+    name, kind = parameter.name, parameter.annotation
+    if get_origin(kind) is not Annotated:
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            kind = Annotated[kind, typer.Argument(help=helps.get(name))]
+        else:
+            words = (flags[name],) if name in flags else FLAGS.get(name, ())
+            if parameter.default is False and not words:
+                words = (f"--{name.replace('_', '-')}",)  # no --no-NAME
+            kind = Annotated[
+                kind, typer.Option(*words, help=helps.get(name), rich_help_panel=panel)
+            ]
+    return parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind)
+
+
+def _descriptions(thing: Any) -> dict[str, str]:
+    """The section Parameters of a docstring."""
+    section = (inspect.getdoc(thing) or "").partition("Parameters\n----------\n")[2]
+    return {name: " ".join(text.split()) for name, text in _DESCRIBED.findall(section)}
+
+
+def _parts(text: str, name: str, read: Callable[[str], T], wanted: str) -> list[T]:
+    """Read a comma-separated list."""
+    try:
+        return [read(part.strip().lower()) for part in text.split(",")]
+    except (ValueError, ParameterError):
+        raise ParameterError(f"--{name} {text!r}: use {wanted}") from None
+
+
+def whole_numbers(text: str, name: str = "knows") -> list[int]:
+    """Read a comma-separated list of whole numbers.
+
+    >>> whole_numbers("2,4")
+    [2, 4]
+    """
+    return _parts(text, name, int, "whole numbers separated by commas")
 
 
 def numbers(text: str, name: str) -> list[float | None]:
@@ -195,53 +348,75 @@ def numbers(text: str, name: str) -> list[float | None]:
     >>> numbers("0,1,none", "value-within")
     [0.0, 1.0, None]
     """
-    out: list[float | None] = []
-    for part in text.split(","):
-        word = part.strip().lower()
-        try:
-            out.append(None if word == "none" else float(word))
-        except ValueError:
-            raise ParameterError(
-                f"--{name} {text!r}: use numbers separated by commas, or none"
-            ) from None
-    return out
+
+    def read(word: str) -> float | None:
+        return None if word == "none" else float(word)
+
+    return _parts(text, name, read, "numbers separated by commas, or none")
 
 
-def time_tolerances(text: str) -> tuple[float | str | None, ...]:
+def _shares_or_counts(text: str, name: str) -> list[float]:
+    def read(word: str) -> float:
+        number = float(word[:-1]) / 100 if word.endswith("%") else float(word)
+        if number < 0 or (number >= 1 and not number.is_integer()):
+            raise ValueError(number)
+        return int(number) if number.is_integer() else number
+
+    return _parts(text, name, read, "whole numbers, or shares like 25%, separated by commas")
+
+
+def value_tolerances(text: str, name: str = "value-within") -> list[float | str | None]:
+    """Read tolerances of values, separated by commas: numbers, shares, or None for `none`.
+
+    >>> value_tolerances("0,10%,none")
+    [0, '10%', None]
+    """
+
+    def read(word: str) -> float | str | None:
+        if word == "none" or word.endswith("%"):
+            return None if word == "none" else word
+        number = float(word)
+        return int(number) if number.is_integer() else number
+
+    return _parts(text, name, read, "numbers or shares like 10% separated by commas, or none")
+
+
+def time_tolerances(text: str, name: str = "time-within") -> list[float | str | None]:
     """Read tolerances of times, separated by commas: a number of days, a text like 2h, or None for `none`.
 
     >>> time_tolerances("14, 2h,none")
-    (14, '2h', None)
+    [14, '2h', None]
     """
     from standout.data.times import days_within
 
-    words = [part.strip().lower() for part in text.split(",")]
-    withins = [
-        int(word) if word.isdecimal() else None if word == "none" else word for word in words
-    ]
-    try:
-        for within in withins:
-            if within is not None:
-                days_within(within)
-    except ParameterError:
-        raise ParameterError(
-            f"--time-within {text!r}: use whole days or tolerances like 30min, 2h or 2w, separated by commas, or none"
-        ) from None
-    return tuple(withins)
+    def read(word: str) -> float | str | None:
+        within = int(word) if word.isdecimal() else None if word == "none" else word
+        if within is not None:
+            days_within(within)
+        return within
 
-
-def whole_numbers(text: str, name: str) -> list[int]:
-    """Read a comma-separated list of whole numbers.
-
-    >>> whole_numbers("2,4", "knows")
-    [2, 4]
-    """
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise ParameterError(f"--{name} {text!r}: use whole numbers separated by commas") from None
+    wanted = "whole days or tolerances like 30min, 2h or 2w, separated by commas, or none"
+    return _parts(text, name, read, wanted)
 
 
 def target_count(text: str) -> int | str:
     """Read the number of targets, or `all`."""
-    return "all" if text == "all" else whole_numbers(text, "targets")[0]
+    if text == "all":
+        return text
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ParameterError(f"--targets {text!r}: use a whole number ≥ 1, or all")
+    return int(text)
+
+
+def attack_options(attacks: str, targets: str, engine: str) -> tuple[list[str], int | str]:
+    """Names of the attacks, and number of targets; invalid values are refused before any data is read."""
+    from standout.attacks.attack import attack
+    from standout.engines.engine import engine as engine_of
+
+    names = [name.strip() for name in attacks.split(",")]
+    for name in names:
+        if names != ["all"]:
+            attack(name)
+    count = target_count(targets)
+    engine_of(engine)
+    return names, count

@@ -1,100 +1,160 @@
-"""`standout risk`: chance of each person of being found, over what an attacker may happen to know."""
+"""`standout risk`, `standout worst-case`: how the risk is spread over people, over draws or over all combinations of facts."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from standout.cli import options
+from standout.cli.options import Known, Reading, command, target_count
+from standout.cli.outputs import check_people_file, plain_table, print_result, write_people
+from standout.cli.reading import error_console, progress_on, read_data
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from standout.audit.risk import Risk
+    from standout.audit.worst_case import WorstCase
 
 
-@options.reads()
+@command()
 def risk(
-    path: options.DataPath,
-    reading: options.Reading,
-    knows: Annotated[int, typer.Option(help="Items that are known.")] = 4,
-    wrong: Annotated[int, typer.Option(help="How many of them are wrong.")] = 0,
-    value_within: Annotated[
-        str, typer.Option(help="Largest error of known values, or none.")
-    ] = "none",
-    time_within: Annotated[
-        str, typer.Option(help="Largest error of known times: days, or 30min, 2h, 2w; or none.")
-    ] = "none",
-    view: options.View = None,
-    attack: Annotated[str, typer.Option(help="Attack that guesses.")] = "likelihood",
-    draws: Annotated[int, typer.Option(help="Draws of known items per person.")] = 8,
-    targets: Annotated[str, typer.Option(help="Number of people, or all.")] = "all",
-    seed: options.Seed = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="CSV file with one row per person; record numbers only."),
-    ] = None,
-    labels: Annotated[
-        bool, typer.Option("--labels", help="With --out: add the labels of the records.")
-    ] = False,
-    json: options.Json = False,
+    path: str,
+    /,
+    reading: Reading,
+    known: Known = Known("4", "0", value_within="none", time_within="none"),
+    attack: str = "likelihood",
+    draws: int = 8,
+    targets: str = "all",
+    seed: int = 0,
+    out: Path | None = None,
+    labels: bool = False,
+    json: bool = False,
 ) -> None:
     """Show how the risk is spread over people: chance of each to be unique, found, or surely found.
 
     Printed are aggregates. --out writes one row per person who holds enough items.
 
     Example: standout risk ratings.csv --knows 4 --time-within 14 --out risk.csv
+
+    Parameters
+    ----------
+    attack
+        Attack that guesses.
+    draws
+        Draws of known items per person.
+    targets
+        Number of people, or all.
+    out
+        CSV file with one row per person; record numbers only.
     """
-    from standout.adversary.adversary import Adversary
     from standout.audit.risk import risk as measure
-    from standout.cli.outputs import check_people_file, write_people
-    from standout.cli.waiting import read_quietly, waiting
 
-    value = options.numbers(value_within, "value-within")[0]
-    time = options.time_tolerances(time_within)[0]
-    who = Adversary(knows=knows, wrong=wrong, value_within=value, time_within=time, view=view)
+    who, count, log = known.adversary(), target_count(targets), error_console(json)
     check_people_file(out, path, labels=labels)
-    dataset = read_quietly(path, json, **reading.keywords)
-    with waiting(json) as progress:
+    dataset = read_data(path, reading.keywords, log)
+    with progress_on(log) as progress:
         found = measure(
-            dataset,
-            who,
-            attack,
-            targets=options.target_count(targets),
-            draws=draws,
-            seed=seed,
-            progress=progress,
+            dataset, who, attack, targets=count, draws=draws, seed=seed, progress=progress
         )
-    if json:
-        from json import dumps
-
-        print(dumps(found.to_dict(), indent=1, allow_nan=False, ensure_ascii=False))
-    else:
-        _show(found)
+    print_result(found, json, _show_risk)
     write_people(found, out, labels=labels, quiet=json)
 
 
-def _show(found: Risk) -> None:
-    """Print the aggregates."""
-    from rich.console import Console
-    from rich.table import Table
+@command()
+def worst_case(
+    path: str,
+    /,
+    reading: Reading,
+    knows: int = 2,
+    known: str = "items",
+    to: str | None = None,
+    within: float = 0.0,
+    targets: str = "all",
+    seed: int = 0,
+    out: Path | None = None,
+    labels: bool = False,
+    json: bool = False,
+) -> None:
+    """Show the risk of each person over every combination of k facts: the worst one, and the mean.
 
+    The risk of a combination is 1/(number of records that match it). Printed are aggregates.
+
+    Example: standout worst-case visits.csv --knows 2 --known times --to hour
+
+    Parameters
+    ----------
+    knows
+        Facts that are known.
+    known
+        Kind of facts: items, set, sequence, times, counts, shares, proportions or favorites.
+    to
+        For times: year, month, week, day, hour, minute or second.
+    within
+        For counts, shares and proportions: tolerance, 0.5 = 50 %.
+    targets
+        Number of people, or all.
+    out
+        CSV file with one row per person; record numbers only.
+    """
+    from standout.audit.worst_case import worst_case as measure
+
+    count = target_count(targets)
+    check_people_file(out, path, labels=labels)
+    dataset = read_data(path, reading.keywords, error_console(json))
+    found = measure(dataset, knows, known, resolution=to, within=within, targets=count, seed=seed)
+    print_result(found, json, _show_worst_case)
+    write_people(found, out, labels=labels, quiet=json)
+
+
+def _show_risk(found: Risk, console: Console) -> None:
+    """Print the aggregates."""
     seen = found.to_dict()
-    console = Console(highlight=False)
     console.print(
         f"{found.words}: {seen['n_people']:,} people, {found.draws} draw{'s' if found.draws > 1 else ''} each. "
         f"{found.n_records - found.n_eligible:,} of {found.n_records:,} people hold too few items and were not attacked."
     )
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    table.add_column("chance of a person")
-    for name in ("mean", "median", "95 % of people below", "at least 1/2", "always", "never"):
-        table.add_column(name, justify="right")
-    for name in ("unique", "found", "sure"):
-        one = seen[name]
-        if one is None:
-            table.add_row(name, *["not measured"] * 6)
+    _show_chances(
+        console,
+        "chance of a person",
+        {name: seen[name] for name in ("unique", "found", "sure")},
+        {
+            "mean": "mean",
+            "median": 0.5,
+            "95 % of people below": 0.95,
+            "at least 1/2": "at_risk",
+            "always": "always",
+            "never": "never",
+        },
+    )
+
+
+def _show_worst_case(found: WorstCase, console: Console) -> None:
+    """Print the aggregates."""
+    seen = found.to_dict()
+    console.print(
+        f"Known: {found.words}. {seen['n_people']:,} people, {seen['combinations']:,.0f} combinations of facts."
+    )
+    _show_chances(
+        console,
+        "risk of a person",
+        {
+            "worst combination": seen["worst"],
+            "random combination": seen["expected"],
+            "share of combinations that are unique": seen["unique"],
+        },
+        {"mean": "mean", "median": 0.5, "at least 1/2": "at_risk", "always 1": "always"},
+    )
+
+
+def _show_chances(
+    console: Console, title: str, rows: dict[str, Any], columns: dict[str, str | float]
+) -> None:
+    """Print one row per kind of chance; a column is a summary of it, or a quantile."""
+    table = plain_table(title, *columns)
+    for name, chances in rows.items():
+        if chances is None:
+            table.add_row(name, *["not measured"] * len(columns))
             continue
-        at = {row["level"]: row["chance"] for row in one["quantiles"]}
-        numbers = (one["mean"], at[0.5], at[0.95], one["at_risk"], one["always"], one["never"])
-        table.add_row(name, *(f"{100 * x:.1f} %" for x in numbers))
+        values = chances | {row["level"]: row["chance"] for row in chances["quantiles"]}
+        table.add_row(name, *(f"{100 * values[key]:.1f} %" for key in columns.values()))
     console.print(table)

@@ -15,7 +15,7 @@ GRACE = 3.0
 """Seconds that a command has to unwind before the process exits without it."""
 
 
-_said = threading.Event()
+_printed = threading.Event()
 
 
 class Stop:
@@ -36,7 +36,7 @@ def clean_stop() -> Iterator[Stop]:
     A second signal exits at once.
     """
     stop = Stop()
-    _said.clear()
+    _printed.clear()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
@@ -71,10 +71,10 @@ def clean_stop() -> Iterator[Stop]:
             os.close(writing)  # ends the watcher
 
 
-def say_stopped(notes: list[str]) -> None:
+def print_stopped(notes: list[str]) -> None:
     """Print the one line, once."""
-    if not _said.is_set():
-        _said.set()
+    if not _printed.is_set():
+        _printed.set()
         print("; ".join(["standout: stopped", *notes]), file=sys.stderr, flush=True)
 
 
@@ -100,5 +100,5 @@ def _watch(reading: int, wanted: set[int]) -> None:
         remove_all()
         if holding is not None:
             holding.give_back_all()
-    say_stopped([])
+    print_stopped([])
     os._exit(128 + first)

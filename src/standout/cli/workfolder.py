@@ -27,6 +27,22 @@ _NOT_A_LOCK = (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EACCES, errno.EPERM
 _held: list[WorkFolder] = []
 
 
+def take_folder(out: Path, *, fresh: bool = False) -> WorkFolder | None:
+    """Lock the output folder against a second run; None if another process holds it."""
+    work = WorkFolder(out)
+    try:
+        return work if work.take(fresh=fresh) else None
+    except OSError as error:
+        raise ParameterError(f"--out {str(out)!r} cannot be written to: {error.strerror}") from None
+
+
+def in_use(out: Path) -> ParameterError:
+    """Error for a folder that another run writes to."""
+    return ParameterError(
+        f"another run is writing to {str(out)!r}: wait for it, or name another folder with --out"
+    )
+
+
 @contextmanager
 def journaled(out: Path, *, fresh: bool = False) -> Iterator[Journal]:
     """Lock the output folder against a second run and keep finished parts beside it, until the block succeeds.
@@ -34,15 +50,9 @@ def journaled(out: Path, *, fresh: bool = False) -> Iterator[Journal]:
     A run that is stopped or killed leaves its parts, and the same command continues from there,
     unless it is to be `fresh`.
     """
-    work = WorkFolder(out)
-    try:
-        taken = work.take(fresh=fresh)
-    except OSError as error:
-        raise ParameterError(f"--out {str(out)!r} cannot be written to: {error.strerror}") from None
-    if not taken:
-        raise ParameterError(
-            f"another run is writing to {str(out)!r}: wait for it, or name another folder with --out"
-        )
+    work = take_folder(out, fresh=fresh)
+    if work is None:
+        raise in_use(out)
     journal = Journal(work.path)
     try:
         with journal.active():
@@ -53,7 +63,7 @@ def journaled(out: Path, *, fresh: bool = False) -> Iterator[Journal]:
     work.end(None)
 
 
-def say_reused(journal: Journal, log: Console) -> None:
+def print_reused(journal: Journal, log: Console) -> None:
     """Print how many parts an earlier run had finished."""
     if journal.n_reused:
         noun = "part" if journal.n_reused == 1 else "parts"

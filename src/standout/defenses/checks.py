@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,29 +11,36 @@ from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 
 
+def number(
+    defense: str,
+    value: Any,
+    name: str,
+    least: float,
+    most: float = np.inf,
+    *,
+    integral: bool = False,
+    finite: bool = True,
+) -> float:
+    """Return a number within bounds."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    x = float(value) if is_number else np.nan
+    fits = least <= x <= most and (np.isfinite(x) or not finite)
+    if not fits or (integral and not x.is_integer()):
+        bounds = f"of at least {least:g}" if most == np.inf else f"from {least:g} to {most:g}"
+        kind = "whole number" if integral else "number"
+        raise ParameterError(f"{defense}: {name}={value!r}: use a {kind} {bounds}")
+    return x
+
+
 def share(defense: str, value: Any, name: str = "share") -> float:
     """Return a number from 0 to 1."""
-    number = _number(defense, value, name, "a number from 0 to 1")
-    if not 0 <= number <= 1:
-        raise ParameterError(f"{defense}: {name}={value!r}: use a number from 0 to 1")
-    return number
+    return number(defense, value, name, 0, 1)
 
 
-def at_least(defense: str, value: Any, name: str, least: float, *, finite: bool = True) -> float:
-    """Return a number that is not too small."""
-    number = _number(defense, value, name, f"a number of at least {least:g}")
-    if not number >= least or (finite and not np.isfinite(number)):
-        raise ParameterError(f"{defense}: {name}={value!r}: use a number of at least {least:g}")
-    return number
-
-
-def whole(defense: str, value: Any, name: str, least: int, most: int | None = None) -> int:
+def whole(defense: str, value: Any, name: str, least: int, most: float = np.inf) -> int:
     """Return a whole number within bounds."""
-    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-    number = _number(defense, value, name, f"a whole number {bounds}")
-    if not number.is_integer() or number < least or (most is not None and number > most):
-        raise ParameterError(f"{defense}: {name}={value!r}: use a whole number {bounds}")
-    return int(value) if isinstance(value, Integral) else int(number)
+    number(defense, value, name, least, most, integral=True)
+    return int(value)
 
 
 def one_of(defense: str, value: Any, name: str, choices: tuple[str, ...]) -> str:
@@ -45,23 +52,10 @@ def one_of(defense: str, value: Any, name: str, choices: tuple[str, ...]) -> str
     return str(value)
 
 
-def needs_values(defense: str, dataset: Dataset) -> None:
-    """Refuse data without values."""
-    if dataset.n_levels == 0:
+def check_channel(defense: str, channel: str, dataset: Dataset) -> None:
+    """Refuse data without the channel that a defense changes."""
+    held = {"value": dataset.n_levels > 0, "time": dataset.has_time or not dataset.n_entries}
+    if not held[channel]:
         raise ParameterError(
-            f"{defense} changes values, and the data has none: leave it out, or name a value column"
+            f"{defense} changes {channel}s, and the data has none: leave it out, or name a {channel} column"
         )
-
-
-def needs_times(defense: str, dataset: Dataset) -> None:
-    """Refuse data without times."""
-    if not dataset.has_time and dataset.n_entries:
-        raise ParameterError(
-            f"{defense} changes times, and the data has none: leave it out, or name a time column"
-        )
-
-
-def _number(defense: str, value: Any, name: str, wanted: str) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or np.isnan(float(value)):
-        raise ParameterError(f"{defense}: {name}={value!r}: use {wanted}")
-    return float(value)

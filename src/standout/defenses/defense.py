@@ -22,7 +22,7 @@ from standout.data.dataset import Dataset
 from standout.data.derive import with_entries
 from standout.data.labels import find_labels
 from standout.data.mechanism import Mechanism, Origin
-from standout.defenses import draws
+from standout.defenses import checks, draws
 from standout.errors import InputError, ParameterError, unknown_name
 from standout.kernels.levels import nearest_level
 
@@ -40,7 +40,8 @@ class Defense(ABC):
     """Whether records can be changed one by one: applying it to parts of the records gives the parts of the result."""
     judged_by_result: ClassVar[bool] = False
     """Whether `mechanism` needs the final release, because the attacker infers it from there."""
-
+    changed_channel: ClassVar[str | None] = None
+    """Channel ("value" or "time") without which the defense has nothing to change; data without it is refused."""
     per_entry: ClassVar[bool] = False
     """Whether single entries are removed, exchanged or replaced at random, as `mechanism` says (lost, cap, moved, replaced).
     An attacker who calibrates changes the facts of canaries in this way, and leaves the rest of the release as it is."""
@@ -99,7 +100,9 @@ class Defense(ABC):
             raise ParameterError(
                 f"source is a {type(source).__name__}: use a Dataset (Dataset.read, from_arrays)"
             )
-        inputs, release = self._run(source, _seed(seed))
+        if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+            raise ParameterError(f"seed={seed!r}: use a whole number")
+        inputs, release = self._run(source, int(seed))
         return replace(
             release, origin=Origin(source, self, self._mechanism_of_stages(inputs, release))
         )
@@ -118,17 +121,13 @@ class Defense(ABC):
             The release as it was read.
         """
         inputs, example = self._run(source, 0)
-        missing = [
-            word
-            for word, there, expected in (
-                ("values", release.has_value, example.has_value),
-                ("times", release.has_time, example.has_time),
-            )
-            if there != expected
+        channels = {"values": "has_value", "times": "has_time"}
+        differing = [
+            word for word, has in channels.items() if getattr(release, has) != getattr(example, has)
         ]
-        if missing:
+        if differing:
             raise InputError(
-                f"{self} leaves other channels than the release has: check its {' and '.join(missing)}"
+                f"{self} leaves other channels than the release has: check its {' and '.join(differing)}"
             )
         release = _on_scale(release, example, str(self))
         mechanism = self._mechanism_of_stages(inputs, release)
@@ -141,6 +140,8 @@ class Defense(ABC):
         inputs, current = [], source
         for k, stage in enumerate(self.stages):
             inputs.append(current)
+            if stage.changed_channel is not None:
+                checks.check_channel(stage.name, stage.changed_channel, current)
             current = _tidied(current, stage.change(current, draws.stage_seed(seed, k)), str(stage))
         return inputs, current
 
@@ -209,12 +210,6 @@ def _shown(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _seed(seed: Any) -> int:
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
-        raise ParameterError(f"seed={seed!r}: use a whole number")
-    return int(seed)
-
-
 def _tidied(before: Dataset, after: Dataset, what: str) -> Dataset:
     """The changed data without the records that became empty and without the items that nobody holds any more."""
     if not after.n_entries:
@@ -265,19 +260,19 @@ _BUILT_IN = {
     "keep-top-items": "suppress",
     "cap-entries": "suppress",
     "sample-records": "suppress",
-    "round-values": "values",
-    "noise-values": "values",
-    "geometric-values": "values",
-    "drop-values": "values",
-    "coarsen-time": "times",
-    "shift-time": "times",
-    "drop-time": "times",
+    "round-values": "channels",
+    "noise-values": "channels",
+    "geometric-values": "channels",
+    "drop-values": "channels",
+    "coarsen-time": "channels",
+    "shift-time": "channels",
+    "drop-time": "channels",
     "swap-entries": "swap",
     "swap-attributes": "swap",
     "group-items": "items",
     "opaque-items": "items",
-    "suppress-km": "km",
-    "randomized-response": "response",
+    "suppress-km": "suppress",
+    "randomized-response": "swap",
 }
 
 D = TypeVar("D", bound=type[Defense])

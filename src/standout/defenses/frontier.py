@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,9 @@ from standout.audit.measures import MEASURES as RISKS
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.defenses import frontier_front
-from standout.defenses.frontier_cells import UNDEFENDED, Bench, Setting
-from standout.defenses.frontier_risk import RiskTest
+from standout.defenses.frontier_cells import UNDEFENDED, Bench, RiskTest, Setting
 from standout.defenses.frontier_strengths import settings_of
-from standout.defenses.utility import MEASURES
+from standout.defenses.utility import MEASURES, Utility
 from standout.errors import InputError, ParameterError
 from standout.experiment.attackers import ADAPTIVE, NAIVE, attackers
 from standout.experiment.progress import Progress, reporting
@@ -42,18 +42,8 @@ SEEDS = 3
 RANKED = ("ndcg", "recall")
 """Measures of recommendations."""
 
-NUMBERS = (
-    "ndcg",
-    "recall",
-    "rmse",
-    "popularity_error",
-    "pairs_error",
-    "time_error",
-    "entries",
-    "items",
-    "people",
-    "false_entries",
-)
+NUMBERS = tuple(field.name for field in fields(Utility) if field.name != "n_people")
+"""Numbers of utility in a row of the table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +77,7 @@ class Frontier:
         A cell is judged by the worst of what was measured: unique, found or sure. Differences
         within the noise are ties.
         """
-        return [c for c, best in zip(self.measured, self._on_front, strict=True) if best]
+        return list(compress(self.measured, self._on_front))
 
     @cached_property
     def _on_front(self) -> list[bool]:
@@ -97,7 +87,7 @@ class Frontier:
     @property
     def effective(self) -> list[Mapping[str, Any]]:
         """Cells whose risk is clearly below that of the undefended data."""
-        return [c for c, clear in zip(self.measured, self._clear_effects, strict=True) if clear]
+        return list(compress(self.measured, self._clear_effects))
 
     @cached_property
     def _clear_effects(self) -> list[bool | None]:
@@ -111,11 +101,9 @@ class Frontier:
     @property
     def popularity_loss(self) -> float | None:
         """Cost of recommending the most popular items to everyone; None for measures that are not about recommendations."""
-        return (
-            _mean([one[self.measure] for one in self.undefended["popularity"]])
-            if self.measure in RANKED
-            else None
-        )
+        if self.measure not in RANKED:
+            return None
+        return _mean([one[self.measure] for one in self.undefended["popularity"]])
 
     @property
     def measures(self) -> list[str]:
@@ -336,7 +324,7 @@ def _run(
     missing = [k for k, cell in enumerate(found) if cell is None]
     say = log or (lambda text: None)
     say(f"{len(wanted)} cells, {len(wanted) - len(missing)} of them finished before")
-    told = False
+    estimated = False
     with reporting(progress) as report:
         for n, k in enumerate(missing):
             report(wanted[k].text, n, len(missing))
@@ -344,8 +332,13 @@ def _run(
             left = len(missing) - n - 1
             # the undefended cell also tunes the models and prepares the splits, which the others
             # share
-            if wanted[k].defense is not None and left and not told and "not_measured" not in cell:
-                told = True
+            if (
+                wanted[k].defense is not None
+                and left
+                and not estimated
+                and "not_measured" not in cell
+            ):
+                estimated = True
                 say(
                     f"one cell took {cell['seconds']:.0f} s, the other {left} will take about "
                     f"{max(cell['seconds'] * left / 60, 0.1):.1f} minutes"
@@ -367,7 +360,7 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "n_eligible": risk.n_eligible,
         "adversaries": [{**who.to_dict(), "words": who.words(data)} for who in risk.adversaries],
         "attacks": [one.label for one in attackers(risk.attacks, data, data)],
-        "settings": bench.settings.to_dict(),
+        "settings": asdict(bench.settings),
         "held_out": 0.2,
         "wall_seconds": round(seconds, 3),
         "versions": {name: version(name) for name in ("standout", "numpy", "implicit")},

@@ -1,26 +1,59 @@
-"""Cells of a frontier: measured one by one, each kept in a file, so that a run that was stopped goes on."""
+"""Cells of a frontier: risk and utility of a release, measured one by one and kept in files, so that a stopped run goes on.
+
+The risk is that of the strongest attacker of a panel, on the same targets and draws for every
+release.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from standout.adversary.adversary import Adversary
+from standout.adversary.sampling import sample_targets
+from standout.arrays import Array
+from standout.attacks.attack import Attack, attack
+from standout.audit.measures import MEASURES, Hits, hits_of
+from standout.audit.strongest import strongest
+from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
-from standout.defenses.frontier_risk import RiskTest
+from standout.data.export import entry_days
 from standout.defenses.utility import Settings, UtilityTest
-from standout.errors import ParameterError
+from standout.defenses.utility_models import RankingSettings, RatingSettings
+from standout.defenses.utility_release import level_counts
+from standout.engines.engine import Engine
+from standout.errors import EligibilityError, ParameterError
+from standout.experiment.attackers import attacks_of
+from standout.experiment.experiment import Experiment
 from standout.experiment.journal import Journal
+from standout.experiment.outcomes import Outcomes
+from standout.experiment.subject import target_number
+from standout.formulas.rates import Rate
 
 CELL_VERSION = 3
 """Raise it when cells of an earlier version must not be used any more."""
 
 UNDEFENDED = "undefended"
+
+AMOUNTS = (4, 2, 1)
+"""Numbers of known items; the first that enough people have is used."""
+
+PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("scoreboard-rh", {}),
+    ("scoreboard-rh", {"length": "sqrt"}),
+    ("likelihood", {}),
+)
+"""Attackers of a frontier. On a defended release the likelihood knows the published parameters of the defense, and is joined by
+its unaware variants (`experiment.attackers`)."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +74,20 @@ class Setting:
         """The defense in words."""
         return UNDEFENDED if self.defense is None else str(self.defense)
 
+    def applied(self, data: Dataset, seed: int) -> Dataset:
+        """The data after the defense."""
+        made: Dataset = data if self.defense is None else self.defense.apply(data, seed=seed)
+        return made
+
     @property
     def identity(self) -> str | None:
         """Text that tells this setting from all others; None for a defense that does not state its parameters."""
         if self.defense is None:
             return UNDEFENDED
         parameters = getattr(self.defense, "parameters", None)
-        return (
-            None
-            if parameters is None
-            else f"{self.text}\n{json.dumps(parameters, sort_keys=True, default=str)}"
-        )
+        if parameters is None:
+            return None
+        return f"{self.text}\n{json.dumps(parameters, sort_keys=True, default=str)}"
 
 
 class Bench:
@@ -90,7 +126,7 @@ class Bench:
         if stored is not None:
             return settings_from(stored["settings"])
         made = UtilityTest(self.source, self.seeds[0]).settings
-        self._store("settings", {"settings": made.to_dict()})
+        self._store("settings", {"settings": asdict(made)})
         return made
 
     @cached_property
@@ -113,16 +149,8 @@ class Bench:
         try:
             if setting.problem:
                 raise ParameterError(setting.problem)
-            if setting.defense is None:
-                release = self.source
-            else:
-                release = setting.defense.apply(self.source, seed=self.risk.seed)
-            releases = [
-                t.split.train
-                if setting.defense is None
-                else setting.defense.apply(t.split.train, seed=t.seed)
-                for t in self.tests
-            ]
+            release = setting.applied(self.source, self.risk.seed)
+            releases = [setting.applied(t.split.train, t.seed) for t in self.tests]
         except ParameterError as error:
             cell |= {"not_measured": str(error), "seconds": time.perf_counter() - began}
             return cell
@@ -132,7 +160,7 @@ class Bench:
         ]
         cell |= {
             "risk": self.risk.of(release),
-            "utility": [one.to_dict() for one in found],
+            "utility": [asdict(one) for one in found],
             "losses": [t.losses(one) for t, one in zip(self.tests, found, strict=True)],
         }
         if setting.defense is None:
@@ -173,8 +201,141 @@ class Bench:
 
 def settings_from(data: Any) -> Settings:
     """Settings from plain data."""
-    from standout.defenses.utility_ranking import RankingSettings
-    from standout.defenses.utility_rating import RatingSettings
-
     rating = None if data["rating"] is None else RatingSettings(**data["rating"])
     return Settings(RankingSettings(**data["ranking"]), rating)
+
+
+def default_adversary(source: Dataset) -> Adversary:
+    """4 items (2 or 1 if too few people have 4) with roughly known values and times, as far as the data has them."""
+    value: float | str | None = None
+    if source.has_value and source.n_levels > 1:
+        value = rough_value(source.levels, level_counts(source)) if source.n_levels > 2 else 0
+    day = entry_days(source)
+    span = 0 if day is None or np.isnan(day).all() else int(np.nanmax(day) - np.nanmin(day))
+    time = rough_days(span) if span > 0 else None
+    enough = min(FEWEST, source.n_records / 2)
+    for knows in AMOUNTS:
+        who = Adversary(knows=knows, value_within=value, time_within=time)
+        if who.eligible(source).size >= enough or knows == AMOUNTS[-1]:
+            return who
+    raise AssertionError("the last amount is always used")
+
+
+def panel(attacks: Sequence[str | Attack] | None = None) -> list[Attack]:
+    """The given attacks, or the default panel."""
+    if attacks is None:
+        return [attack(name, **options) for name, options in PANEL]
+    given = attacks_of(attacks)
+    if not given:
+        raise ParameterError("a frontier needs at least one attack")
+    return given
+
+
+def worst_of(tried: Sequence[Hits], chosen: Array) -> tuple[int, str]:
+    """Place of the adversary with most hits on the chosen targets, and the measure by which she has them.
+
+    A tie goes to *found*, then to *unique*, then to the adversary named first.
+    """
+    hits = {
+        (turn, name): math.fsum(np.asarray(one.by_measure[name], np.float64)[chosen])
+        for name in ("found", "unique", "sure")
+        for turn, one in enumerate(tried)
+        if one.by_measure[name] is not None
+    }
+    return max(hits, key=lambda key: hits[key])
+
+
+class RiskTest:
+    """Targets and knowledge, drawn once from the source; every release is attacked with them.
+
+    Parameters
+    ----------
+    source
+        The true data of the people.
+    adversaries
+        What may be known of a target. Everyone who can be a target of all of them is eligible.
+    attacks
+        Attacks; None for the default panel.
+    targets
+        Number of records to attack; "all" or None for every eligible one.
+    seed
+        Random seed.
+    engine
+        Name of an engine, or an engine.
+    """
+
+    def __init__(
+        self,
+        source: Dataset,
+        adversaries: Adversary | Sequence[Adversary] | None = None,
+        attacks: Sequence[str | Attack] | None = None,
+        targets: int | str | None = 1000,
+        seed: int = 0,
+        engine: str | Engine = "memory",
+    ) -> None:
+        wanted = [default_adversary(source)] if adversaries is None else adversaries
+        wanted = [wanted] if isinstance(wanted, Adversary) else list(wanted)
+        if not wanted or any(not isinstance(who, Adversary) for who in wanted):
+            raise ParameterError("adversaries: give one Adversary(knows=…, …) or several")
+        self.source, self.seed, self.engine = source, seed, engine
+        self.adversaries = [fitting(who, source) for who in wanted]
+        self.attacks = panel(attacks)
+        eligible = self.adversaries[0].eligible(source)
+        for who in self.adversaries[1:]:
+            eligible = np.intersect1d(eligible, who.eligible(source))
+        if eligible.size < 2:
+            raise EligibilityError(
+                f"{eligible.size} people can be targets of these adversaries, and a frontier needs at least 2: lower knows"
+            )
+        self.n_eligible = int(eligible.size)
+        self.targets = sample_targets(source, eligible, target_number(targets), seed)
+
+    @property
+    def n_reported(self) -> int:
+        """Targets on which rates are reported; the strongest attacker is chosen on the others."""
+        return int(self.targets.size - self.targets.size // 2)
+
+    def of(self, release: Dataset) -> dict[str, Any]:
+        """Risk of a release: the shares of people who are unique, found and sure, by the worst adversary.
+
+        The worst adversary, and the worst of her three measures, are those with most hits on one
+        half of the targets; all rates are measured on the other half. A person who is not in the
+        release is neither unique nor found. `credit` has one number per reported target for the
+        worst measure, in the same order for every release.
+        """
+        job = Experiment(
+            self.source, self.attacks, release=release, seed=self.seed, engine=self.engine
+        )
+        done: list[tuple[dict[str, Outcomes], Hits]] = []
+        for who in self.adversaries:
+            people = job.people(who, self.targets)
+            truth = people.truth
+            outcomes = job.attack(people, absent=True)
+            best = strongest(outcomes, truth.calibration)
+            done.append((outcomes, hits_of(outcomes, truth.calibration, job.unique(people), best)))
+        turn, worst = worst_of([hits for _, hits in done], truth.calibration)
+        (outcomes, hits), reported = done[turn], ~truth.calibration
+        rates = hits.measures(1.0)
+        credit = np.asarray(hits.by_measure[worst], np.float64)[reported]
+        words = [who.words(self.source) for who in self.adversaries]
+        return {
+            "adversary": words[turn],
+            "attack": hits.found_attack,
+            "n_tried": sum(len(tried) for tried, _ in done),
+            "n_not_released": int((truth.target < 0).sum()),
+            **{name: rates[name] for name in (*MEASURES, "sure_attack", "not_measured")},
+            "false_match": Rate.of(outcomes[hits.found_attack].absent_matched[reported])._asdict(),
+            "worst": worst,
+            "credit": [int(x) if x.is_integer() else round(x, 9) for x in credit.tolist()],
+            "tried": [
+                {
+                    "adversary": who,
+                    "attack": label,
+                    "kind": kind,
+                    "found": Rate.of(tried[label].credit[reported])._asdict(),
+                }
+                for who, (tried, _) in zip(words, done, strict=True)
+                for label, _, kind in job.attackers
+                if label in tried
+            ],
+        }

@@ -20,7 +20,7 @@ from standout.data.mechanism import ItemMap, Mechanism
 from standout.data.purposes import PURPOSE_LABELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.merge import merged
+from standout.defenses.swap import merged
 from standout.errors import InputError, ParameterError
 
 

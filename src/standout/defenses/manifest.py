@@ -7,7 +7,6 @@ undo the defense.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import reduce
 from math import isinf
 from operator import or_
@@ -25,15 +24,6 @@ FORMAT = 1
 INFINITE = "inf"
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """What a manifest says."""
-
-    defense: Defense
-    reading: dict[str, Any]
-    """Keywords of `Dataset.read` for the release."""
-
-
 def manifest_path(release: Path) -> Path:
     """Path of the manifest of a release."""
     return release.parent / (release.name + ENDING)
@@ -41,6 +31,7 @@ def manifest_path(release: Path) -> Path:
 
 def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
     """Return the published parameters of a release as plain data."""
+    lost = lost_to_collisions(release)
     return {
         "format": FORMAT,
         "standout": version_of("standout"),
@@ -54,17 +45,17 @@ def manifest_of(release: Dataset, layout: FileLayout) -> dict[str, Any]:
             "items": release.n_items,
             "entries": release.n_entries,
         },
-        **_collisions(release),
+        **({} if lost is None else {"lost_to_collisions": lost}),
         "reading": layout.reading(release),
     }
 
 
-def _collisions(release: Dataset) -> dict[str, int]:
-    """Entries lost because two of them met in a record, for a defense that exchanges entries or replaces their items."""
+def lost_to_collisions(release: Dataset) -> int | None:
+    """Entries lost because two of them met in a record; None for a defense that neither exchanges nor replaces entries."""
     mechanism = release.mechanism
     if mechanism is None or not (mechanism.moved > 0 or mechanism.replaced > 0):
-        return {}
-    return {"lost_to_collisions": mechanism.n_collided}
+        return None
+    return mechanism.n_collided
 
 
 def write_manifest(release: Dataset, layout: FileLayout, path: Path) -> None:
@@ -76,8 +67,8 @@ def write_manifest(release: Dataset, layout: FileLayout, path: Path) -> None:
     write_file(manifest_path(path), lambda draft: draft.write_text(text, encoding="utf-8"))
 
 
-def read_manifest(release: Path) -> Manifest | None:
-    """Read the manifest of a release; None if there is none."""
+def read_manifest(release: Path) -> tuple[Defense, dict[str, Any]] | None:
+    """Read the manifest of a release: its defense, and the keywords of `Dataset.read`; None if there is none."""
     path = manifest_path(release)
     if not path.is_file():
         return None
@@ -91,34 +82,30 @@ def read_manifest(release: Path) -> Manifest | None:
             (str(stage["name"]), _restored(dict(stage["parameters"]))) for stage in said["stages"]
         ]
         reading = _checked_reading(dict(said["reading"]))
-        _check_no_file(stages)
+        # a manifest contains what it publishes, and names no file to read
+        if any(name == "group-items" and isinstance(x.get("groups"), str) for name, x in stages):
+            raise ValueError("groups")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{path.name} is not a manifest of standout ({type(error).__name__}): remove or replace it"
         ) from None
     if not stages:
         raise InputError(f"{path.name} names no defense: remove or replace it")
-    return Manifest(reduce(or_, (defense(name, **given) for name, given in stages)), reading)
+    return reduce(or_, (defense(name, **given) for name, given in stages)), reading
 
 
 def _checked_reading(reading: dict[str, Any]) -> dict[str, Any]:
     """Keywords of reading; a manifest may name columns and the layout of the text, and nothing that drops rows."""
     for name, value in reading.items():
-        is_text = isinstance(value, str) and name in (*ROLES, "delimiter")
-        is_list = (
-            name == "names" and isinstance(value, list) and all(isinstance(x, str) for x in value)
-        )
-        if not (is_text or is_list or (name == "header" and value is True)):
+        if name in (*ROLES, "delimiter"):
+            fine = isinstance(value, str)
+        elif name == "names":
+            fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
+        else:
+            fine = name == "header" and value is True
+        if not fine:
             raise ValueError(name)
     return reading
-
-
-def _check_no_file(stages: list[tuple[str, dict[str, Any]]]) -> None:
-    """Refuse a parameter that names a file to read: a manifest contains what it publishes."""
-    if any(
-        name == "group-items" and isinstance(given.get("groups"), str) for name, given in stages
-    ):
-        raise ValueError("groups")
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,8 @@
-"""Defenses that exchange entries, or values and times, between records."""
+"""Defenses that exchange entries, or values and times, between records, or replace items (randomized response)."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +14,13 @@ from standout.data.purposes import (
     PURPOSE_ATTRIBUTES,
     PURPOSE_ATTRIBUTES_ORDER,
     PURPOSE_PAIRING,
+    PURPOSE_RESPONSE,
+    PURPOSE_RESPONSE_ENTRY,
+    PURPOSE_RESPONSE_ITEM,
     PURPOSE_SWAP,
 )
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
-from standout.defenses.merge import collisions, merged
 from standout.errors import ParameterError
 
 
@@ -54,12 +58,7 @@ class SwapEntries(Defense):
             return source
         comes_from = np.arange(source.n_entries)
         comes_from[one[chosen]], comes_from[other[chosen]] = other[chosen], one[chosen]
-        return merged(
-            source.with_entries(
-                item=source.record_item[comes_from], **attributes(source, comes_from)
-            ),
-            source,
-        )
+        return moved_entries(source, source.record_item[comes_from], comes_from)
 
     def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
         """Return the probability of an exchange, no pair within one record is exchanged; and the entries lost to collisions."""
@@ -109,7 +108,100 @@ class SwapAttributes(Defense):
         return Mechanism(attributes=self.share)
 
 
+@register_defense("randomized-response")
+class RandomizedResponse(Defense):
+    """Report the item of each entry truthfully with probability e^ε / (e^ε + K - 1), else one of the K - 1 other items.
+
+    K is the number of items in the catalog. All other items are equally likely. A replaced entry
+    gets the value and time of a random entry of its new item. ε covers the item of a single entry:
+    the result is at most e^ε times as likely for one item as for another. It does not cover the
+    number of entries, the values and times, or a person with several entries as a whole, for whom
+    the ε of all entries add up.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss per entry; infinity changes nothing.
+    """
+
+    streaming = False
+    per_entry = True
+
+    def __init__(self, *, epsilon: float) -> None:
+        self.epsilon = checks.number(self.name, epsilon, "epsilon", 0, finite=False)
+
+    def replaced(self, n_items: int) -> float:
+        """Return the probability that an entry gets another item.
+
+        >>> RandomizedResponse(epsilon=0.0).replaced(4)
+        0.75
+        """
+        others = (n_items - 1) * float(np.exp(-self.epsilon))
+        return others / (1 + others)
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data with replaced items."""
+        lie = draws.entry_uniforms(source, seed, PURPOSE_RESPONSE) < self.replaced(source.n_items)
+        if not lie.any():
+            return source
+        old = source.record_item[lie].astype(np.int64)
+        other = draws.entry_uniforms(source, seed, PURPOSE_RESPONSE_ITEM)[lie]
+        new = np.minimum((other * (source.n_items - 1)).astype(np.int64), source.n_items - 2)
+        new += new >= old
+        item = source.record_item.astype(np.int64)
+        item[lie] = new
+        bits = draws.entry_bits(source, seed, PURPOSE_RESPONSE_ENTRY)
+        # the order of an item's entries must not depend on the order of the records
+        by_item = np.lexsort((bits, source.record_item))
+        count = np.bincount(source.record_item, minlength=source.n_items)
+        start = np.cumsum(count) - count
+        comes_from = np.arange(source.n_entries)
+        # an item that nobody holds has no values and times to give: the entry keeps its own
+        giver = start[new] + (draws.uniforms(bits[lie]) * count[new]).astype(np.int64)
+        comes_from[lie] = np.where(
+            count[new] > 0, by_item[np.minimum(giver, by_item.size - 1)], comes_from[lie]
+        )
+        return moved_entries(source, item, comes_from)
+
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
+        """Return the probability of a replaced item, and the entries lost to collisions."""
+        return Mechanism(replaced=self.replaced(source.n_items), **collisions(source, release))
+
+
+def moved_entries(source: Dataset, item: Array, comes_from: Array) -> Dataset:
+    """The source with these items and the values and times of the entries `comes_from`; entries that meet are merged."""
+    return merged(source.with_entries(item=item, **attributes(source, comes_from)), source)
+
+
 def attributes(source: Dataset, comes_from: Array) -> dict[str, Array]:
     """Values and days for `with_entries`, each taken from the entry with that index."""
     columns = {"value": entry_values(source), "day": entry_days(source)}
     return {name: column[comes_from] for name, column in columns.items() if column is not None}
+
+
+def merged(changed: Dataset, source: Dataset) -> Dataset:
+    """The changed data with one entry per (record, item) pair, if the source has no repeats either.
+
+    Of several entries the latest stays, of equally late ones the one with the largest value; a
+    missing time or value comes last. Data with repeats keeps each entry as an event.
+    """
+    if source.has_repeats or not changed.has_repeats:
+        return changed
+    n = changed.n_entries
+    # missing values and times have the highest code: the lowest rank
+    code = changed.record_code.astype(np.int64) if changed.has_value else np.zeros(n, np.int64)
+    tick = changed.record_tick.astype(np.int64) if changed.has_time else np.zeros(n, np.int64)
+    code[code == changed.n_levels] = -1
+    tick[tick == changed.no_tick] = -1
+    record, item = entry_records(changed), changed.record_item.astype(np.int64)
+    order = np.lexsort((code, tick, item, record))
+    last = np.append((np.diff(record[order]) != 0) | (np.diff(item[order]) != 0), True)
+    keep = np.zeros(n, np.bool_)
+    keep[order[last]] = True
+    return changed.with_entries(keep)
+
+
+def collisions(before: Dataset, after: Dataset) -> dict[str, Any]:
+    """Fields of a mechanism: entries that `merged` left out, as a share of all entries and as a number."""
+    n = before.n_entries - after.n_entries
+    return {"collided": n / max(before.n_entries, 1), "n_collided": n}

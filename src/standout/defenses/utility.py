@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from standout.data.dataset import Dataset
-from standout.defenses import utility_counts, utility_ranking, utility_rating
-from standout.defenses.utility_ranking import RankingSettings
-from standout.defenses.utility_rating import RatingSettings
-from standout.defenses.utility_release import Matrix, matrix_of
-from standout.defenses.utility_split import SHARE, Split, exact_mean, hold_out
+from standout.defenses import utility_counts as counts
+from standout.defenses import utility_models as models
+from standout.defenses.utility_models import RankingSettings, RatingSettings
+from standout.defenses.utility_release import SHARE, Matrix, Split, exact_mean, hold_out, matrix_of
 from standout.errors import EligibilityError
 
 MEASURES = ("ndcg", "recall", "rating", "popularity", "pairs", "time", "entries")
@@ -25,10 +23,6 @@ class Settings:
     ranking: RankingSettings
     rating: RatingSettings | None
     """None if the source has no values."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -53,10 +47,6 @@ class Utility:
     """Share of the release's entries that are not in the source."""
     n_people: int
     """People that recommendations were tested on."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
 
 
 class UtilityTest:
@@ -83,7 +73,7 @@ class UtilityTest:
         settings: Settings | None = None,
         *,
         share: float = SHARE,
-        most: int = utility_ranking.MOST_PEOPLE,
+        most: int = models.MOST_PEOPLE,
     ) -> None:
         self.split: Split = hold_out(source, seed, share)
         self.seed, self._most = seed, most
@@ -96,8 +86,8 @@ class UtilityTest:
             return self._given
         has_value = self.split.train.has_value
         return Settings(
-            utility_ranking.tune(self.split, self.seed),
-            utility_rating.tune(self.split, self.seed) if has_value else None,
+            models.tune_ranking(self.split, self.seed),
+            models.tune_rating(self.split, self.seed) if has_value else None,
         )
 
     @cached_property
@@ -114,18 +104,16 @@ class UtilityTest:
     @cached_property
     def constant_error(self) -> float | None:
         """Root mean squared error if the same value is predicted for every held-out entry; None without values."""
-        return utility_rating.constant_error(self.split)
+        return models.constant_error(self.split)
 
     @cached_property
     def popularity_losses(self) -> dict[str, float]:
         """Loss of recommending the most popular items to everyone: the loss of a release without information about people."""
-        found, whole = (
-            utility_ranking.rank_by_popularity(self.split, self.seed, self._most),
-            self.undefended,
-        )
+        ndcg, recall = models.rank_by_popularity(self.split, self.seed, self._most)
+        whole = self.undefended
         return {
-            "ndcg": 1 - exact_mean(found.ndcg) / whole.ndcg,
-            "recall": 1 - exact_mean(found.recall) / whole.recall if whole.recall > 0 else 0.0,
+            "ndcg": 1 - exact_mean(ndcg) / whole.ndcg,
+            "recall": 1 - exact_mean(recall) / whole.recall if whole.recall > 0 else 0.0,
         }
 
     @cached_property
@@ -133,28 +121,26 @@ class UtilityTest:
         return matrix_of(self.split.train, self.split.train)
 
     @cached_property
-    def _top_pairs(self) -> utility_counts.Pairs:
-        return utility_counts.top_pairs(self._matrix)
+    def _top_pairs(self) -> counts.Pairs:
+        return counts.top_pairs(self._matrix)
 
     def of(self, release: Dataset) -> Utility:
         """Utility of a release of the training data (`split.train`)."""
         train = self.split.train
         matrix = self._matrix if release is train else matrix_of(train, release)
-        ranked = utility_ranking.rank(
-            self.split, matrix, self.settings.ranking, self.seed, self._most
-        )
+        ndcg, recall = models.rank(self.split, matrix, self.settings.ranking, self.seed, self._most)
         rating = self.settings.rating
         return Utility(
-            ndcg=exact_mean(ranked.ndcg),
-            recall=exact_mean(ranked.recall),
+            ndcg=exact_mean(ndcg),
+            recall=exact_mean(recall),
             rmse=None
             if rating is None
-            else utility_rating.rating_error(self.split, matrix, rating, self.seed),
-            popularity_error=utility_counts.popularity_error(self._matrix, matrix),
-            pairs_error=utility_counts.pairs_error(self._top_pairs, matrix),
-            time_error=utility_counts.time_error(train, release),
-            n_people=int(ranked.ndcg.size),
-            **utility_counts.kept(self._matrix, matrix),
+            else models.rating_error(self.split, matrix, rating, self.seed),
+            popularity_error=counts.popularity_error(self._matrix, matrix),
+            pairs_error=counts.pairs_error(self._top_pairs, matrix),
+            time_error=counts.time_error(train, release),
+            n_people=int(ndcg.size),
+            **counts.kept(self._matrix, matrix),
         )
 
     def losses(self, found: Utility) -> dict[str, float | None]:

@@ -102,11 +102,7 @@ def kept(source: Matrix, release: Matrix) -> dict[str, float]:
     r, c = row[coo.row], item_of[coo.col]
     there = (r >= 0) & (c >= 0)
     width = release.pairs.shape[1]
-    own = (
-        np.repeat(np.arange(release.pairs.shape[0], dtype=np.int64), np.diff(release.pairs.indptr))
-        * width
-    )
-    own = np.sort(own + release.pairs.indices)
+    own = np.sort(release.rows * width + release.pairs.indices)
     code = r[there] * width + c[there]
     at = np.minimum(np.searchsorted(own, code), max(own.size - 1, 0))
     hit = own[at] == code if own.size else np.zeros(code.size, np.bool_)

@@ -1,4 +1,4 @@
-"""Defenses that change values: rounding, noise, removal.
+"""Defenses that change a channel: rounding and noise of values, coarser and shifted times, removal.
 
 Noise moves a value by whole steps of the scale. If the scale is a regular grid
 (`Dataset.value_grid`), a step is a step of the grid, also over values that do not occur; otherwise
@@ -14,13 +14,16 @@ from scipy import sparse
 
 from standout.arrays import Array
 from standout.data.dataset import Dataset
-from standout.data.mechanism import Mechanism
-from standout.data.purposes import PURPOSE_NOISE
+from standout.data.export import entry_days, entry_records
+from standout.data.mechanism import Mechanism, TimeMap
+from standout.data.periods import period_starts
+from standout.data.purposes import PURPOSE_NOISE, PURPOSE_SHIFT
 from standout.data.values import MOST_LEVELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.errors import ParameterError
 from standout.kernels.levels import Steps, Table
+from standout.kernels.moments import Window
 
 SMALLEST_CHANCE = 1e-12
 """Steps of geometric noise with a smaller probability are added to the last step that has more."""
@@ -28,9 +31,36 @@ SMALLEST_CHANCE = 1e-12
 MOST_PAIRS = 100_000_000
 """Largest number of pairs of a value and what it can become."""
 
+PERIODS = ("day", "week", "month", "quarter", "year")
+LONGEST_SHIFT = 100_000
+
+
+@register_defense("drop-values")
+class DropValues(Defense):
+    """Remove all values."""
+
+    changed_channel = "value"
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data without the channel."""
+        return source.with_entries(drop=(self.changed_channel,))
+
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
+        """Return the parameters of a release without the channel."""
+        return Mechanism(dropped=frozenset({self.changed_channel}))
+
+
+@register_defense("drop-time")
+class DropTime(DropValues):
+    """Remove all times."""
+
+    changed_channel = "time"
+
 
 class ValueDefense(Defense):
     """A defense that replaces each value by another one, independently."""
+
+    changed_channel = "value"
 
     def value_map(self, source: Dataset) -> Table | None:
         """Return P(value in the release | value in the source); None where nothing changes."""
@@ -38,7 +68,6 @@ class ValueDefense(Defense):
 
     def change(self, source: Dataset, seed: int) -> Dataset:
         """Return the data with changed values; missing values stay missing."""
-        checks.needs_values(self.name, source)
         change = self.value_map(source)
         if change is None:
             return source
@@ -69,7 +98,7 @@ class RoundValues(ValueDefense):
     def __init__(self, *, step: float | None = None, levels: Any = None) -> None:
         if (step is None) == (levels is None):
             raise ParameterError(f"{self.name}: use either step or levels")
-        self.step = None if step is None else checks.at_least(self.name, step, "step", 0)
+        self.step = None if step is None else checks.number(self.name, step, "step", 0)
         self.levels = None if levels is None else _levels(self.name, levels)
 
     def value_map(self, source: Dataset) -> Table | None:
@@ -80,24 +109,14 @@ class RoundValues(ValueDefense):
             image = given[np.searchsorted((given[1:] + given[:-1]) / 2, old, side="right")]
         elif self.step:
             # 15 digits: 3 · 0.1 is 0.30000000000000004
-            image = (
-                np.array(
-                    [
-                        float(f"{x:.15g}")
-                        for x in np.floor(old / self.step + 0.5 + 1e-12) * self.step
-                    ]
-                )
-                + 0.0
-            )
+            steps = np.floor(old / self.step + 0.5 + 1e-12)
+            image = np.array([float(f"{x:.15g}") for x in steps * self.step]) + 0.0
         else:
             return None
         if np.array_equal(image, old):
             return None
         new, column = np.unique(image, return_inverse=True)
-        chance = sparse.csr_array(
-            (np.ones(old.size), (np.arange(old.size), column)), shape=(old.size, new.size)
-        )
-        return Table(old, new, chance)
+        return _trimmed(source, new, np.arange(old.size), column, 1.0)
 
 
 @register_defense("noise-values")
@@ -111,7 +130,7 @@ class NoiseValues(ValueDefense):
     """
 
     def __init__(self, *, within: float) -> None:
-        self.within = checks.at_least(self.name, within, "within", 0)
+        self.within = checks.number(self.name, within, "within", 0)
 
     def value_map(self, source: Dataset) -> Table | None:
         """Return the probabilities: on a grid all steps alike, clipped; else all occurring values within the tolerance alike."""
@@ -126,11 +145,8 @@ class NoiseValues(ValueDefense):
             )
             return _trimmed(source, new, chance.row, chance.col, chance.data)
         reach = source.reach(self.within)
-        first, stop = (
-            np.searchsorted(new, new - reach),
-            np.searchsorted(new, new + reach, side="right"),
-        )
-        width = stop - first
+        first = np.searchsorted(new, new - reach)
+        width = np.searchsorted(new, new + reach, side="right") - first
         _check_pairs(self.name, int(width.sum()))
         row = np.repeat(np.arange(n), width)
         column = np.arange(row.size) - np.repeat(np.cumsum(width) - width - first, width)
@@ -151,7 +167,7 @@ class GeometricValues(ValueDefense):
     """
 
     def __init__(self, *, a: float) -> None:
-        self.a = checks.at_least(self.name, a, "a", 0)
+        self.a = checks.number(self.name, a, "a", 0)
         if self.a >= 1:
             raise ParameterError(f"{self.name}: a={a!r}: use a number from 0 to below 1")
 
@@ -171,24 +187,10 @@ class GeometricValues(ValueDefense):
         return _trimmed(source, new, row, column, np.tile(weight, place.size))
 
 
-@register_defense("drop-values")
-class DropValues(Defense):
-    """Remove all values."""
-
-    def change(self, source: Dataset, seed: int) -> Dataset:
-        """Return the data without values."""
-        checks.needs_values(self.name, source)
-        return source.with_entries(drop=("value",))
-
-    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
-        """Return the parameters of a release without values."""
-        return Mechanism(dropped=frozenset({"value"}))
-
-
 def _levels(name: str, levels: Any) -> list[float]:
     if isinstance(levels, str) or not np.iterable(levels):
         raise ParameterError(f"{name}: levels={levels!r}: use a list of numbers")
-    numbers = sorted({checks.at_least(name, x, "levels", -np.inf) for x in levels})
+    numbers = sorted({checks.number(name, x, "levels", -np.inf) for x in levels})
     if not 0 < len(numbers) <= MOST_LEVELS:
         raise ParameterError(
             f"{name}: levels has {len(numbers):,} distinct numbers: use 1 to {MOST_LEVELS:,}"
@@ -223,3 +225,66 @@ def _trimmed(source: Dataset, new: Array, row: Array, column: Array, chance: Any
     table = sparse.csr_array((weights, (row, column)), shape=(source.n_levels, reached.size))
     table.sum_duplicates()
     return Table(source.levels, new[reached], table)
+
+
+@register_defense("coarsen-time")
+class CoarsenTime(Defense):
+    """Replace each time by the first day of its period.
+
+    Parameters
+    ----------
+    to
+        "day", "week" (from Monday), "month", "quarter" or "year".
+    """
+
+    changed_channel = "time"
+
+    def __init__(self, *, to: str) -> None:
+        self.to = checks.one_of(self.name, to, "to", PERIODS)
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data with coarser times; missing times stay missing."""
+        if self.to == "day" and source.time_resolution == "day":
+            return source
+        first = source.first_tick // source.ticks_per_day
+        last = (source.first_tick + source.tick_span) // source.ticks_per_day
+        starts = period_starts(np.arange(first, last + 1), self.to)
+        known = source.record_tick != source.no_tick
+        day = np.full(source.n_entries, np.nan)
+        tick = source.first_tick + source.record_tick[known].astype(np.int64)
+        day[known] = starts[tick // source.ticks_per_day - first]
+        return source.with_entries(day=day)
+
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
+        """Return the period."""
+        changed = self.to != "day" or source.time_resolution != "day"
+        return Mechanism(time=TimeMap(period=self.to)) if changed else Mechanism()
+
+
+@register_defense("shift-time")
+class ShiftTime(Defense):
+    """Shift all times of a person by the same random number of days.
+
+    Parameters
+    ----------
+    days
+        Largest shift; each whole number from -days to days is equally likely.
+    """
+
+    changed_channel = "time"
+
+    def __init__(self, *, days: int) -> None:
+        self.days = checks.whole(self.name, days, "days", 0, LONGEST_SHIFT)
+
+    def change(self, source: Dataset, seed: int) -> Dataset:
+        """Return the data with shifted times; missing times stay missing."""
+        if self.days == 0:
+            return source
+        shift = Window(self.days).draw(0, draws.record_uniforms(source, seed, PURPOSE_SHIFT))
+        day = entry_days(source)
+        assert day is not None
+        return source.with_entries(day=day + shift[entry_records(source)])
+
+    def mechanism(self, source: Dataset, release: Dataset) -> Mechanism:
+        """Return the largest shift."""
+        return Mechanism(time=TimeMap(shift=self.days)) if self.days else Mechanism()
