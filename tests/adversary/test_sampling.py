@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, reject, settings
+from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from oracle import NAN, Entry, Fact, Table
 from strategies import (
@@ -58,6 +58,8 @@ def drawn(
 # ------------------------------------------------------------------------
 
 
+# some tables have nobody whom a drawn adversary can know so much of
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(table=tables(), who=adversaries(), seed=seeds, data=st.data())
 def test_a_draw_depends_on_the_seed_and_the_target_alone(table, who, seed, data):
     release = dataset(table)
