@@ -288,7 +288,7 @@ def test_two_kinds_of_views_are_told_apart_in_the_report(data, tmp_path):
     found = so.Audit(data, adversaries, ["likelihood"], 40, seed=1, release=release).run()
     page = so.render(found, tmp_path / "report.html").read_text()
     assert ", view groups:categories<" in page and ", view sequence<" in page
-    assert "cannot be stated after the view, nobody can use them" in page
+    assert "cannot be stated for what is known, nobody can use them" in page
     again = so.Findings.from_dict(json.loads(found.to_json()))
     assert again.to_dict() == found.to_dict()
 

@@ -35,7 +35,7 @@ def log_mean_order(weight: Array, n: int, total: float, scratch: Array) -> float
         float64 array of at least 2^min(n, `MOST_ORDERED`) elements.
 
     >>> two = log_mean_order(np.array([1.0, 3.0]), 2, 8.0, np.empty(4))
-    >>> round(np.exp(two), 9) == round((1 / 8 * 3 / 7 + 3 / 8 * 1 / 5) / 2, 9)
+    >>> round(float(np.exp(two)), 9) == round((1 / 8 * 3 / 7 + 3 / 8 * 1 / 5) / 2, 9)
     True
     """
     if n <= 0:
