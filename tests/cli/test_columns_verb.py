@@ -31,6 +31,8 @@ READING = {
     "ignore",
     "table",
     "resolution",
+    "channels",
+    "attributes",
 }
 
 

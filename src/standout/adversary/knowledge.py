@@ -268,7 +268,7 @@ class Knowledge:
         from_source = (
             self.source is not None
             and dataset.source is not None
-            and _same_content(self.source, dataset.source)
+            and is_same_content(self.source, dataset.source)
         )
         chance = None
         if from_source and dataset.mechanism is not None and dataset.mechanism.items is not None:
@@ -282,12 +282,12 @@ class Knowledge:
                 raise InputError(
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )
-        from_release = self.source is not None and _same_content(self.source, dataset)
+        from_release = self.source is not None and is_same_content(self.source, dataset)
         # a known length is that of the source; in a release that lost entries it would exclude the
         # target
         who = self.adversary.without_view if self.adversary else None
         within = who.length_within if who and from_release else None
-        return Facts(
+        made = Facts(
             self.query_ptr,
             index,
             self._levels(dataset),
@@ -301,6 +301,22 @@ class Knowledge:
             None if self.attribute is None else self.attribute != "",
             self.times,
         )
+        return self._comparable(made, dataset)
+
+    def _comparable(self, facts: Facts, dataset: Catalog) -> Facts:
+        """The facts without those about attributes that a release lacks: compared with nothing, they would exclude everybody."""
+        if self.attribute is None:
+            return facts
+        given = dataset.attributes_read if isinstance(dataset, JointDataset) else ()
+        kept = np.isin(self.attribute, ["", *given])
+        if kept.all():
+            return facts
+        left = facts.only(kept)
+        if (np.diff(left.query_ptr) == 0).any():
+            raise ParameterError(
+                "the release has none of the known attributes, and no item is known: know at least one item (knows=1)"
+            )
+        return left
 
     def _find_items(self, dataset: Catalog) -> Array:
         """Index of each fact's item, or of the item that stands for its attribute; -1 where the data has none."""
@@ -316,27 +332,6 @@ class Knowledge:
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"
         return f"<Knowledge {self.n_queries:,} queries, {self.n_facts:,} facts, {source}>"
-
-
-def _same_content(one: Catalog, other: Catalog) -> bool:
-    """Whether two datasets hold the same entries; content is hashed only if all sizes agree."""
-    if one is other:
-        return True
-
-    def sizes(data: Catalog) -> tuple[int, ...]:
-        return (
-            data.n_records,
-            data.n_items,
-            data.n_entries,
-            data.n_levels,
-            data.has_value,
-            data.has_time,
-            int(data.first_tick),
-            int(data.tick_span),
-            data.ticks_per_day,
-        )
-
-    return sizes(one) == sizes(other) and is_same_content(one, other)
 
 
 def _renamed(labels: Array, names: ItemMap, released: Array) -> tuple[Array, Array]:

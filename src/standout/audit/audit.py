@@ -25,6 +25,7 @@ from standout.audit.measures import hits_of
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
 from standout.audit.sweep import default_sweep, fitting, other_choices
+from standout.data.catalog import Catalog
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
@@ -149,14 +150,30 @@ class Audit:
             sections["describe"] = made.to_dict()
         return Findings(
             provenance=self._provenance(time.perf_counter() - began),
-            data=describe_data(self.release),
+            data=self._described(self.release),
             results=tuple(results),
             warnings=tuple(notes.warnings(self, results)),
             sections=sections,
             source=None
             if self.experiment.place is None
-            else {**describe_data(self.source), "other_labels": bool(self.other_labels)},
+            else {**self._described(self.source), "other_labels": bool(self.other_labels)},
         )
+
+    def _described(self, data: Catalog) -> dict[str, Any]:
+        """Shape of the source or of the release; channels and attributes that no adversary knew count as not measured."""
+        made = describe_data(data)
+        known = {name for who in self.adversaries for name in who.within or ()}
+        kinds = {
+            "channel": [channel.name for channel in data.channels],
+            "attribute": list(data.attributes),
+        }
+        more = [
+            f"the {kind} {name}"
+            for kind, names in kinds.items()
+            for name in names
+            if name not in known
+        ]
+        return {**made, "not_measured": [*made["not_measured"], *more]}
 
     @cached_property
     def other_labels(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from standout.adversary.seen import seen_through
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
+from standout.data.channels import level_names
 from standout.data.times import cut_words, finer_than
 from standout.views.view import view_notes
 
@@ -34,6 +35,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         *_weights_not_used(audit),
         *_of_views(audit),
         *_of_channels(audit),
+        *_not_in_release(audit),
     ]
     return [note for note in made if note]
 
@@ -146,6 +148,18 @@ def _of_channels(audit: Audit) -> list[str]:
     return [
         "Further channels and attributes: the published parameters of the defense cannot be stated for several channels at "
         "once; the fitted attacker, who estimates the errors from the data, takes the adaptive attacker's place."
+    ]
+
+
+def _not_in_release(audit: Audit) -> list[str]:
+    """Note on known channels and attributes that the release lacks."""
+    known = dict.fromkeys(name for who in audit.adversaries for name in who.within or ())
+    lost = [name for name in known if name not in level_names(audit.release)]
+    if not lost:
+        return []
+    return [
+        f"The release has no {' and no '.join(lost)}: what is known of {'it' if len(lost) == 1 else 'them'} is not compared "
+        "with anything."
     ]
 
 

@@ -43,7 +43,7 @@ SHARED = {
     "defense": "Defense that made the release. Default: as in FILE.manifest.json, else unknown.",
     "labels": "With --out: add the labels of the records.",
 }
-FLAGS = {"out": ("--out", "-o")}
+FLAGS = {"out": ("--out", "-o"), "channels": ("--channel",)}
 """Flags of options that are not called like their parameter."""
 
 _DESCRIBED = re.compile(r"^(\w+)\n((?: +.*\n?)+)", re.MULTILINE)
@@ -94,6 +94,10 @@ class Reading:
     resolution
         How finely times are kept: day, hour, minute or second. Default: the finest of these that
         the times have.
+    channels
+        Further columns of the entries: price=UnitPrice,quantity, known with --within.
+    attributes
+        Columns that belong to the person, the same in all rows of a record: age,zip=postcode.
     """
 
     panel: ClassVar[str] = "Reading the data"
@@ -117,6 +121,8 @@ class Reading:
     table: str | None = None
     ignore: str | None = None
     resolution: str | None = None
+    channels: str | None = None
+    attributes: str | None = None
 
     @property
     def keywords(self) -> dict[str, Any]:

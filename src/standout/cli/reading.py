@@ -127,6 +127,10 @@ def read_on_spark(path: str, engine: SparkEngine, keywords: dict[str, Any]) -> S
     """Read a table, or a path that Spark can read, into shards on the cluster."""
     from standout.engines.spark_dataset import SparkDataset
 
+    if "channels" in keywords or "attributes" in keywords:
+        raise ParameterError(
+            "--channel and --attributes are read in memory alone: leave them out with --engine spark, or use --engine memory"
+        )
     given = [name for name in _NOT_ON_SPARK if name in keywords]
     if given:
         raise ParameterError(
@@ -182,12 +186,29 @@ def read_release(
     known = parse_defense(defense) if defense is not None else stated
     if known and source.has_time and how.get("time") != "":  # a defense changes ticks of the source
         how = {**how, "resolution": source.time_resolution}
-    release = Dataset.read(path, **how)
+    release = _with_notes(Dataset.read(path, **how), source)
     if not known:
         return release
     described = known.describe(source, release)
     carry(release, described)
     return described
+
+
+def _with_notes(release: Dataset, source: Dataset) -> Dataset:
+    """The release, with a note on each channel and attribute of the source that it lacks."""
+    from dataclasses import replace
+
+    from standout.data.channels import level_names
+    from standout.data.whole import carry
+
+    missing = [name for name in level_names(source) if name not in (*level_names(release), "value")]
+    if not missing:
+        return release
+    note = f"the release has no {' and no '.join(missing)}: nothing is compared there"
+    cleaning = replace(release.cleaning, notes=(*release.cleaning.notes, note))
+    noted = replace(release, cleaning=cleaning)
+    carry(release, noted)
+    return noted
 
 
 def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -202,7 +223,8 @@ def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[st
     used = {use.role: use.name for use in source.cleaning.columns if use.role in _ROLES}
     if keywords.get("wide") or not used:
         return keywords
-    bare = {name: x for name, x in keywords.items() if name not in (*_ROLES, "ignore")}
+    further = ("channels", "attributes")
+    bare = {name: x for name, x in keywords.items() if name not in (*_ROLES, "ignore", *further)}
     there = {use.name for use in inspect_columns(path, ReadOptions(**bare)).columns}
     roles = {role: used[role] for role in ("record", "item") if used[role] in there}
     renamed = there - {use.name for use in source.cleaning.columns}
@@ -211,5 +233,10 @@ def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[st
             roles[role] = used[role]
         elif role not in used or not renamed:
             roles[role] = ""
+    given = ReadOptions(**{name: keywords[name] for name in further if name in keywords}).further
+    more = {
+        option: {name: column for name, column in columns.items() if column in there}
+        for option, columns in zip(further, given.values(), strict=True)
+    }
     known = sorted(name for name in there - renamed - set(roles.values()) if name)
-    return {**bare, **roles, **({"ignore": known} if known else {})}
+    return {**bare, **roles, **more, **({"ignore": known} if known else {})}

@@ -10,11 +10,12 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.assemble import assemble
-from standout.data.channels import check_name, read_attributes
+from standout.data.channels import read_attributes
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
 from standout.data.repeats import SourceRows, check_repeats
+from standout.data.scale import check_name
 from standout.data.time_arrays import times_of
 from standout.data.times import check_resolution, midnight_words, resolution_notes
 from standout.errors import InputError, ParameterError

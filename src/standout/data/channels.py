@@ -20,15 +20,12 @@ from standout.data.dataset import Dataset
 from standout.data.keys import digest
 from standout.data.labels import find_labels, index_labels
 from standout.data.mechanism import Origin
-from standout.data.scale import Attribute, Channel
+from standout.data.scale import Attribute, Channel, check_name
 from standout.data.values import code_type, codes_of, levels_of
 from standout.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from standout.data.catalog import Catalog
-
-RESERVED = ("record", "item", "value", "time", "length")
-"""Names that no further channel can have."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -335,19 +332,10 @@ def read_attributes(
         if differ:
             raise InputError(
                 f"attribute {name} differs within {differ:,} of {n_records:,} records: an attribute has one value per "
-                "person; read it as a channel of the entries instead (channels=, --channel)"
+                "person; make it the same in all rows of a record, or read it as a channel of the entries (channels=, --channel)"
             )
         out[name] = Attribute(channel, own)
     return out
-
-
-def check_name(name: Any) -> str:
-    """Refuse a name that is taken or cannot be typed."""
-    if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
-        raise ParameterError(
-            f"channel {name!r}: use a name of letters, digits and _ that is none of {', '.join(RESERVED)}"
-        )
-    return name
 
 
 def _read_channel(name: str, column: Any) -> tuple[Channel, Array]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MEASURED = ("record", "item", "value", "time")
+"""Roles of columns that every adversary may know."""
+
 
 @dataclass(frozen=True)
 class ColumnUse:
@@ -11,11 +14,22 @@ class ColumnUse:
 
     name: str
     role: str
-    """record, item, value or time; "ignored" if the column is not used."""
+    """record, item, value, time, "channel NAME" or "attribute NAME"; "ignored" if the column is not used."""
     reason: str
     """How the role was found and what the column holds, in words, without any cell."""
     identifier: str | None = None
     """Direct identifier that the column looks like, such as "e-mail address"."""
+
+    @property
+    def further(self) -> str | None:
+        """Name of the further channel or of the attribute that the column is; None for every other column."""
+        kind, _, name = self.role.partition(" ")
+        return name if kind in ("channel", "attribute") and name else None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the column is a part of the dataset."""
+        return self.role in MEASURED or self.further is not None
 
 
 @dataclass(frozen=True)

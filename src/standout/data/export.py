@@ -33,9 +33,9 @@ def entry_days(dataset: Dataset) -> Array | None:
 
 
 def to_arrow(dataset: Dataset) -> pa.Table:
-    """Arrow table with one row per entry: record, item, and, if the data has them, value and time (a date, or a date-time).
+    """Arrow table with one row per entry: record, item, and what else the data has: value, channels, attributes, time.
 
-    Rows are sorted by record, then item, then time. Missing values and times are null.
+    Rows are sorted by record, then item, then time. Missing values and times are null. A time is a date, or a date-time.
     """
     import pyarrow as pa
 
@@ -51,6 +51,14 @@ def to_arrow(dataset: Dataset) -> pa.Table:
         level = dataset.further.columns()[dataset.further.named(channel.name)]
         scale = pa.array(channel.levels) if channel.labels is None else _labels(channel.labels)
         columns[channel.name] = scale.take(pa.array(level, mask=level == channel.n_levels))
+    for name, own in dataset.attributes.items():
+        scale = (
+            pa.array(own.channel.levels)
+            if own.channel.labels is None
+            else _labels(own.channel.labels)
+        )
+        level = own.code[entry_records(dataset)]
+        columns[name] = scale.take(pa.array(level, mask=level == own.channel.n_levels))
     if day is not None:
         gone = np.isnan(day)
         # of dates the days count, of date-times the seconds

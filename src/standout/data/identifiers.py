@@ -34,7 +34,7 @@ def direct_identifiers(data: Catalog) -> list[dict[str, str]]:
     made = [
         {"where": f"column {listed([use.name])}", "kind": use.identifier}
         for use in data.cleaning.columns
-        if use.identifier and use.role in roles
+        if use.identifier and (use.role in roles or use.further)
     ]
     kind = kind_of_labels(data.item_labels)
     return [*made, {"where": "items", "kind": kind}] if kind else made

@@ -13,6 +13,18 @@ from standout.data.values import ROUNDING, grid_step, percent
 from standout.errors import ParameterError
 from standout.kernels.levels import CircleSteps, ErrorKernel, Exact, Relative, Steps, Uniform
 
+RESERVED = ("record", "item", "value", "time", "length")
+"""Names that no further channel and no attribute can have."""
+
+
+def check_name(name: Any) -> str:
+    """Refuse a name of a channel or attribute that is taken or cannot be typed."""
+    if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+        raise ParameterError(
+            f"channel {name!r}: use a name of letters, digits and _ that is none of {', '.join(RESERVED)}"
+        )
+    return name
+
 
 class ValueScale:
     """What a `Dataset` knows of its values; the levels are fields of the dataset."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.data.reading.options import GUESS, Column, ReadOptions
+from standout.data.reading.options import GUESS, Column, Columns, ReadOptions
 
 if TYPE_CHECKING:
     from standout.data.dataset import Dataset
@@ -39,6 +39,8 @@ class DatasetSources:
         ignore: Sequence[str] | str | None = None,
         table: str | None = None,
         resolution: str | None = None,
+        channels: Columns = None,
+        attributes: Columns = None,
     ) -> Dataset:
         """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
@@ -86,6 +88,13 @@ class DatasetSources:
             "day", "hour", "minute" or "second": how finely times are kept. Default: the finest of
             these that the times have; fractions of a second are dropped, with a note. A saved
             dataset keeps the one it was saved with.
+        channels
+            Further columns of the entries by name: `{"price": "UnitPrice"}`, or the columns alone:
+            `["price", "quantity"]`. A column is read as numbers if all its cells are numbers, else
+            as labels.
+        attributes
+            Columns that belong to the person, likewise: the same in every row of a record, or
+            empty.
         """
         from standout.data.reading.read import read
 
@@ -111,6 +120,8 @@ class DatasetSources:
                 ignore,
                 table,
                 resolution,
+                channels,
+                attributes,
             ),
         )
 
@@ -162,6 +173,8 @@ class DatasetSources:
         zeros: str | None = None,
         ignore: Sequence[str] | str | None = None,
         resolution: str | None = None,
+        channels: Columns = None,
+        attributes: Columns = None,
     ) -> Dataset:
         """Make a dataset of a pandas, polars or pyarrow frame, or a DuckDB relation; the options mean the same as in `read`.
 
@@ -183,6 +196,8 @@ class DatasetSources:
                 zeros=zeros,
                 ignore=ignore,
                 resolution=resolution,
+                channels=channels,
+                attributes=attributes,
             ),
         )
 

@@ -10,7 +10,6 @@ from standout.data.cleaning import ColumnUse
 from standout.errors import InputError
 
 _KEY = "_whole"
-MEASURED = ("record", "item", "value", "time")
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def whole_of(data: Catalog) -> Whole:
         return how if isinstance(how, Whole) else how()
     uses = data.cleaning.columns
     if data.origin is not None:  # made in memory by a defense, which leaves out all other columns
-        uses = tuple(use for use in uses if use.role in MEASURED)
+        uses = tuple(use for use in uses if use.is_read)
     return Whole(uses, None, "the data is not a file: the hash covers what was measured")
 
 

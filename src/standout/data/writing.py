@@ -45,7 +45,7 @@ class FileLayout:
     kind: str
     """"text" or "parquet"."""
     columns: dict[str, str]
-    """Role → name of the column, in the order of the columns."""
+    """Role, or name of a further channel or attribute → name of the column, in the order of the columns."""
     delimiter: str = ","
     header: bool = True
     """Whether text begins with the names of the columns."""
@@ -54,25 +54,41 @@ class FileLayout:
         """Keywords of `Dataset.read` that read the file back."""
         there = present(dataset)
         roles = {role: self.columns[role] if role in there else "" for role in ROLES}
+        more = self._further(dataset)
         if self.kind == "parquet":
-            return dict(roles)
+            return {**roles, **more}
         names = (
             None if self.header else [name for role, name in self.columns.items() if role in there]
         )
         return {
             **roles,
+            **more,
             "delimiter": self.delimiter,
             **({"header": True} if names is None else {"names": names}),
         }
 
+    def _further(self, dataset: Dataset) -> dict[str, dict[str, str]]:
+        """Columns of channels and attributes, as keywords of `Dataset.read`."""
+        kinds = {
+            "channels": [channel.name for channel in dataset.channels],
+            "attributes": list(dataset.attributes),
+        }
+        return {
+            kind: {name: self.columns[name] for name in names}
+            for kind, names in kinds.items()
+            if names
+        }
+
 
 def present(dataset: Dataset) -> set[str]:
-    """Roles that the entries have."""
+    """Roles that the entries have, and names of further channels and of attributes."""
     return {
         "record",
         "item",
         *(["value"] if dataset.has_value else []),
         *(["time"] if dataset.has_time else []),
+        *(channel.name for channel in dataset.channels),
+        *dataset.attributes,
     }
 
 
@@ -228,10 +244,10 @@ def _kind(out: Path, source: str) -> str:
 
 def _columns(source: Dataset, wide: bool) -> dict[str, str]:
     """Names of the columns in the source's order; the names of the roles if the source has none."""
-    uses = (
-        {} if wide else {use.role: use.name for use in source.cleaning.columns if use.role in ROLES}
-    )
-    free = {role: role for role in ROLES if role not in uses}
+    read = [] if wide else [use for use in source.cleaning.columns if use.is_read]
+    uses = {use.further or use.role: use.name for use in read}
+    further = [*(channel.name for channel in source.channels), *source.attributes]
+    free = {role: role for role in (*ROLES, *further) if role not in uses}
     # a channel without a column of its own must not take the name of another one
     return {
         **uses,

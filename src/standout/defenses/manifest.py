@@ -101,6 +101,8 @@ def _checked_reading(reading: dict[str, Any]) -> dict[str, Any]:
             fine = isinstance(value, str)
         elif name == "names":
             fine = isinstance(value, list) and all(isinstance(x, str) for x in value)
+        elif name in ("channels", "attributes"):
+            fine = isinstance(value, dict) and all(isinstance(x, str) for x in value.values())
         else:
             fine = name == "header" and value is True
         if not fine:

@@ -19,9 +19,9 @@ from standout.arrays import Array
 from standout.data.reading.columns import Roles
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.read import choose_roles
-from standout.data.reading.rows import index_cells, surveyed_levels
+from standout.data.reading.rows import index_cells
 from standout.data.reading.source import FrameTable, Source
-from standout.data.reading.survey import Survey
+from standout.data.reading.survey import Survey, surveyed_levels
 from standout.data.reading.workspace import one_row, workspace
 from standout.engines.spark_worker import Batches, on_worker, pickled_batch
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from standout.data.catalog import Catalog
 from standout.data.identifiers import kind_of_labels
 from standout.data.reading.columns import listed
-from standout.data.whole import MEASURED, Whole, whole_of
+from standout.data.whole import Whole, whole_of
 from standout.gate.policy import Policy
 
 ROW = "columns"
 """Name of the row of the table."""
 
 
-def provenance_of(data: Catalog) -> dict[str, Any]:
+def provenance_of(data: Catalog, policy: Policy) -> dict[str, Any]:
     """The columns of the released data and the hash of all that it holds, as plain data for the provenance."""
     whole = whole_of(data)
-    columns = column_list(whole)
+    columns = column_list(whole, known_channels(policy))
     # a phone number that was called does not name the person of the record
     if (kind := kind_of_labels(data.item_labels)) == "e-mail address":
         items = [row for row in columns if row["why"].startswith("item:")]
@@ -35,18 +35,33 @@ def _column(name: str, status: str, why: str, identifier: str | None = None) -> 
     return {"name": name, "status": status, "why": why, "identifier": identifier}
 
 
-def column_list(whole: Whole) -> list[dict[str, Any]]:
+def known_channels(policy: Policy) -> set[str]:
+    """Names of the further channels and attributes that some adversary of a limit knows."""
+    asked = [x.adversaries for x in policy.limits if not isinstance(x.adversaries, str)]
+    return {
+        channel
+        for names in asked
+        for name in names
+        for channel in policy.adversaries[name].within or ()
+    }
+
+
+def column_list(whole: Whole, known: Collection[str] = ()) -> list[dict[str, Any]]:
     """One row per column: name, status ("measured", "harmless", "not measured"), why, and the identifier it looks like.
 
-    The columns of items of a wide matrix are one row: their names are labels of items.
+    The columns of items of a wide matrix are one row: their names are labels of items. Of further
+    channels and attributes, those in `known` are measured.
     """
     n_items = sum(use.role == "item" for use in whole.columns)
     rows = []
     for use in whole.columns:
-        if use.role in MEASURED:
+        if use.further is not None and use.further not in known:
+            why = f"{use.role}: no adversary of the policy knows it"
+            rows.append(_column(use.name, "not measured", why, use.identifier))
+        elif use.is_read:
             # an item may be a telephone number that was called; it does not name the person of the
             # record
-            who = use.identifier if use.role == "record" else None
+            who = use.identifier if use.role == "record" or use.further else None
             if use.role != "item" or n_items == 1:
                 rows.append(_column(use.name, "measured", f"{use.role}: {use.reason}", who))
         else:
@@ -116,7 +131,7 @@ def verify_rows(
 ) -> Iterator[dict[str, str]]:
     """Checks of evidence: the columns of the data given, judged again, and the hash of everything it holds."""
     made, whole = content["provenance"], whole_of(data)
-    if (judged := requirement(column_list(whole), policy)) is not None:
+    if (judged := requirement(column_list(whole, known_channels(policy)), policy)) is not None:
         yield {"check": ROW, "verdict": judged[0], "why": judged[1]}
     stated = made.get("whole_sha256")
     if stated is None and whole.sha256 is None:

@@ -223,7 +223,7 @@ class GateRun:
     @cached_property
     def columns(self) -> dict[str, Any]:
         """The columns of the release and the hash of all that it holds."""
-        return provenance_of((self.given or self.job).release)
+        return provenance_of((self.given or self.job).release, self.policy)
 
     def provenance(self, seconds: float = 0.0) -> dict[str, Any]:
         """What the verdict was made of, as plain data: counts, hashes, names of columns, seed and versions."""

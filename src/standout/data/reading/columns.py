@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from standout.data.cleaning import ColumnUse
 from standout.data.reading import names as by_name
+from standout.data.reading.further import FurtherColumn
 from standout.data.reading.options import GUESS, Column
 from standout.data.reading.profile import Profile
 from standout.errors import ColumnError, option
@@ -34,11 +35,14 @@ class Roles:
     notes: tuple[str, ...]
     columns: tuple[ColumnUse, ...] = ()
     """Every column of the source, in its order, and what it is used for."""
+    further: tuple[FurtherColumn, ...] = ()
+    """Columns of channels beside the value, and of attributes."""
 
     def chosen(self) -> dict[str, str]:
-        """Role → column, for the roles that have one."""
+        """Role → column, for the roles that have one; a further channel or attribute has its name in SQL for a role."""
         pairs = {"record": self.record, "item": self.item, "value": self.value, "time": self.time}
-        return {role: column for role, column in pairs.items() if column is not None}
+        chosen = {role: column for role, column in pairs.items() if column is not None}
+        return chosen | {one.sql_name: one.column for one in self.further}
 
 
 def choose_columns(
@@ -51,6 +55,7 @@ def choose_columns(
     profiles: Mapping[str, Profile] | None = None,
     constant_per: Callable[[str, str], bool] = lambda column, by: False,
     ignore: Sequence[str] = (),
+    further: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Roles:
     """Column for each role: the one that was named, else the only one whose content and name fit.
 
@@ -66,6 +71,9 @@ def choose_columns(
         Whether rows with the same content in the second column have the same content in the first.
     ignore
         Columns that are not to be guessed.
+    further
+        Columns by name of the channels beside the value ("channel") and of the attributes
+        ("attribute").
 
     Raises
     ------
@@ -85,6 +93,12 @@ def choose_columns(
             found[role] = None
         elif isinstance(column, str):
             found[role] = _named(names, column, role)
+    more = [
+        FurtherColumn(kind, name, _named(names, column, f"{kind} {name}"), f"further_{kind}_{k}")
+        for kind, columns in (further or {}).items()
+        for k, (name, column) in enumerate(columns.items())
+    ]
+    found |= {one.role: one.column for one in more}
     _check_apart(found)
     free = [n for n in names if n not in ignore]
     chooser = _Chooser(
@@ -100,7 +114,8 @@ def choose_columns(
     guessed = {role for role, column in said.items() if column is GUESS}
     columns = inventory(names, found, guessed, profiles or {}, chooser.reasons)
     notes = _notes(found, guessed, columns, profiles is not None)
-    return Roles(found["record"], found["item"], found["value"], found["time"], notes, columns)
+    chosen = found["record"], found["item"], found["value"], found["time"]
+    return Roles(*chosen, notes, columns, tuple(more))
 
 
 def inventory(
@@ -129,7 +144,8 @@ def _notes(
     found: Mapping[str, str | None], guessable: set[str], columns: Sequence[ColumnUse], looked: bool
 ) -> tuple[str, ...]:
     """Notes on the choice: columns used, missing channels, columns ignored, identifiers."""
-    chosen = {role: found[role] for role in ROLES if found.get(role) is not None}
+    further = [role for role in found if role not in ROLES]
+    chosen = {role: found[role] for role in (*ROLES, *further) if found.get(role) is not None}
     guessed = [role for role in chosen if role in guessable]
     note = "columns: " + ", ".join(f"{role} = {column}" for role, column in chosen.items())
     if guessed:
@@ -177,7 +193,10 @@ def _named(names: Sequence[str], name: str, role: str) -> str:
         if near and not isinstance(names, by_name.FirstLine)
         else ""
     )
-    raise ColumnError(f"no column {name!r} for {role}. Columns: {listed(names)}.{hint}")
+    flag = {"channel": " (--channel)", "attribute": " (--attributes)"}.get(
+        role.partition(" ")[0], ""
+    )
+    raise ColumnError(f"no column {name!r} for {role}{flag}. Columns: {listed(names)}.{hint}")
 
 
 def listed(names: Sequence[str], of: Sequence[str] | None = None) -> str:

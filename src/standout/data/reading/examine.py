@@ -19,7 +19,7 @@ from standout.data.reading.source import FrameTable, SourceTable
 from standout.data.reading.tables import open_table
 from standout.data.reading.workspace import one_row, workspace
 from standout.data.scratch import scratch_folder
-from standout.data.whole import MEASURED, How, Whole, changed, unexamined
+from standout.data.whole import How, Whole, changed, unexamined
 from standout.errors import InputError
 
 Uses = tuple[ColumnUse, ...]
@@ -132,8 +132,9 @@ def examined(
     """
     names = [use.name for use in uses]
     once = [use for use in uses if names.count(use.name) == 1]
-    measured = {use.role: use.name for use in once if use.role in MEASURED}
-    if list(measured.values()) != [use.name for use in once if use.role in MEASURED]:
+    read = [use for use in once if use.is_read]
+    measured = {f"f{k}" if x.further else x.role: x.name for k, x in enumerate(read)}
+    if list(measured.values()) != [use.name for use in read]:
         measured.pop("item", None)  # a wide matrix: its items are columns
     left = {f"c{k}": use for k, use in enumerate(once) if use.role == "ignored"}
     if not left:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from standout.data.scale import check_name
 from standout.data.times import check_resolution, check_time_unit
 from standout.errors import ParameterError
 
@@ -30,6 +31,9 @@ GUESS = Guess.GUESS
 """Default of `record`, `item`, `value` and `time`: guess the column. None means that there is no such column."""
 
 Column = str | Guess | None
+
+Columns = Mapping[str, str] | Sequence[str] | str | None
+"""Columns by name of the channel or attribute; names alone, in a list or separated by commas; or text: "price=UnitPrice,age"."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class ReadOptions:
     ignore: Sequence[str] | str | None = None
     table: str | None = None
     resolution: str | None = None
+    channels: Columns = None
+    attributes: Columns = None
 
     def __post_init__(self) -> None:
         for role in ("record", "item", "value", "time"):
@@ -75,6 +81,13 @@ class ReadOptions:
             check_resolution(self.resolution)
         self._check_bad()
         self._check_text_options()
+        for name in ("channels", "attributes"):
+            object.__setattr__(self, name, _by_name(name, getattr(self, name)))
+        if both := self.further["channel"].keys() & self.further["attribute"].keys():
+            raise ParameterError(
+                f"{min(both)!r} is named as a channel (channels, --channel) and as an attribute (attributes, --attributes): "
+                "name it once"
+            )
         if self.wide:
             self._check_wide()
         elif self.zeros is not None:
@@ -91,6 +104,15 @@ class ReadOptions:
         """Role → column as given; an empty text means no column, like None."""
         given = {"record": self.record, "item": self.item, "value": self.value, "time": self.time}
         return {role: None if column == "" else column for role, column in given.items()}
+
+    @property
+    def further(self) -> dict[str, dict[str, str]]:
+        """Columns of the channels beside the value (`channel`) and of the attributes (`attribute`), by name."""
+        given = {"channel": self.channels, "attribute": self.attributes}
+        return {
+            kind: dict(columns) if isinstance(columns, Mapping) else {}
+            for kind, columns in given.items()
+        }
 
     @property
     def most_bad(self) -> float:
@@ -150,6 +172,11 @@ class ReadOptions:
             raise ParameterError("date_format and time_unit exclude each other: give one of them")
 
     def _check_wide(self) -> None:
+        for name in ("channels", "attributes"):
+            if getattr(self, name) is not None:
+                raise ParameterError(
+                    f"{name} have no place in a wide matrix, whose columns are the items: leave them out"
+                )
         for role in ("item", "value", "time"):
             if getattr(self, role) is not GUESS:
                 raise ParameterError(
@@ -206,3 +233,26 @@ def _listed(name: str, given: Any) -> tuple[str, ...] | None:
     if twice:
         raise ParameterError(f"{name}: {', '.join(twice)} occurs more than once")
     return names
+
+
+def _by_name(option: str, given: Any) -> dict[str, str] | None:
+    """Column of each channel or attribute by name."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        pairs = [(check_name(name), column) for name, column in given.items()]
+    else:
+        parts = [part.partition("=") for part in _listed(option, given) or ()]
+        pairs = [(name.strip(), column.strip() if sign else name) for name, sign, column in parts]
+        for name, _ in pairs:
+            if not name.isidentifier():
+                raise ParameterError(
+                    f"{option}: {name!r} is not a name of letters, digits and _; give the column a name: "
+                    f"{{'price': {name!r}}} (--{option.removesuffix('s') if option == 'channels' else option} price={name!r})"
+                )
+            check_name(name)
+    if any(not isinstance(column, str) or not column for _, column in pairs):
+        raise ParameterError(f"{option}: give the name of a column for each name")
+    if twice := sorted({name for name, _ in pairs if [n for n, _ in pairs].count(name) > 1}):
+        raise ParameterError(f"{option}: {', '.join(twice)} occurs more than once")
+    return dict(pairs)

@@ -19,6 +19,9 @@ _MOST = 0.8
 NO_CELL = ("", "na", "n/a", "nan", "nat", "null", "none", "<na>", "\\n")
 """Texts that mean a missing value or time, in lower case."""
 
+NO_LABEL = ("", "NULL", "null", "NaN", "nan", "<NA>", "\\N")
+"""Texts that exports write for a missing label."""
+
 CURRENCY = r"\p{Sc}|%|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|INR|CNY|AUD|CAD|NZD|BRL|MXN|ZAR|TRY|RUB|Rs\.?|kr\.?|zł|Fr\.?"
 """Signs and codes that may precede or follow an amount, as a regular expression."""
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -255,8 +258,19 @@ class NumberRule:
     note: str | None
 
 
-def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None) -> NumberRule:
-    """Find out how to read the texts in the column `value` of the view `source`.
+def amount_like(cell: str) -> str:
+    """SQL: whether a trimmed cell is a number, perhaps with a currency, thousands or parentheses."""
+    return f"(TRY_CAST({cell} AS DOUBLE) IS NOT NULL OR regexp_full_match({cell}, {quoted(_PATTERNS['number'])}))"
+
+
+def number_rule(
+    con: duckdb.DuckDBPyConnection,
+    column: str,
+    decimal: str | None,
+    sql_name: str = "value",
+    role: str = "value",
+) -> NumberRule:
+    """Find out how to read the texts in a column of the view `source`.
 
     Parameters
     ----------
@@ -266,13 +280,17 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
         Name of the column in the data, for messages.
     decimal
         Decimal sign given by the caller, None = detect.
+    sql_name
+        What the view calls the column.
+    role
+        What the column is used for, for the note.
 
     Raises
     ------
     ColumnError
         If the cells can be read both with a decimal point and with a decimal comma.
     """
-    cell = trimmed("value")
+    cell = trimmed(f"{sql_name}::VARCHAR" if sql_name != "value" else sql_name)
     plain = f"TRY_CAST({cell} AS DOUBLE)"
     cells = f"(SELECT {cell} AS c FROM source)"
     n, n_plain = one_row(con, f"SELECT count(c), count(TRY_CAST(c AS DOUBLE)) FROM {cells}")
@@ -296,7 +314,7 @@ def number_rule(con: duckdb.DuckDBPyConnection, column: str, decimal: str | None
         return _rule(plain, cell, None)
     comma = decimal == "," or (decimal is None and n_comma > n_point)
     number = _comma_number(bare) if comma else _point_number(bare)
-    note = f"value: column {column!r} read with a decimal {'comma' if comma else 'point'}, signs and thousands removed"
+    note = f"{role}: column {column!r} read with a decimal {'comma' if comma else 'point'}, signs and thousands removed"
     return _rule(number if comma else f"coalesce({plain}, {number})", cell, note)
 
 

@@ -22,8 +22,10 @@ from standout.data.reading.columns import Roles, check_ignored, choose_columns, 
 from standout.data.reading.examine import Versions, examine_frame, how_to_examine, versions_of
 from standout.data.reading.file_content import is_zip_file, unzipped
 from standout.data.reading.formats import FoundSource, find_source
+from standout.data.reading.further_rows import build_with_further
 from standout.data.reading.options import ReadOptions
 from standout.data.reading.profile import Profile, is_constant_per, number_rule, profile_columns
+from standout.data.reading.proposed import proposed
 from standout.data.reading.remote import remote_of
 from standout.data.reading.rows import catalog_rows
 from standout.data.reading.servers import copy_objects, download, find_objects
@@ -72,6 +74,8 @@ def read(path: PathLike, options: ReadOptions) -> Dataset:
 def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: Survey) -> Dataset:
     """Make the dataset in memory: every row is placed as it arrives, and only the result is kept."""
     _check_memory(found.n_rows, roles)
+    if roles.further:
+        return build_with_further(con, source, roles, found)
     catalog, batches = catalog_rows(con, source, roles, found)
     coding = catalog.coding
     builder = coding.builder(catalog.record_counts)
@@ -104,6 +108,8 @@ def build(con: duckdb.DuckDBPyConnection, source: Source, roles: Roles, found: S
 def _check_memory(n_rows: int, roles: Roles) -> None:
     """Refuse rows that cannot fit: a small Parquet file can hold billions of equal ones."""
     needed = n_rows * (4 + 2 * (roles.value is not None) + 4 * (roles.time is not None))
+    if roles.further:  # rows stay in memory with all their columns
+        needed += n_rows * 8 * (5 + 2 * len(roles.further))
     available = _physical_memory()
     if needed > available:
         raise InputError(
@@ -172,7 +178,26 @@ def inspect_columns(path: PathLike, options: ReadOptions) -> Inventory:
             question = (
                 None if options.wide or not profiles else _question(con, table, roles, options)
             )
-            return Inventory(table.name, roles.columns, roles.notes, question)
+            notes = (
+                *roles.notes,
+                *([] if options.wide else _proposed(con, table, profiles, roles)),
+            )
+            return Inventory(table.name, roles.columns, notes, question)
+
+
+def _proposed(
+    con: duckdb.DuckDBPyConnection,
+    table: SourceTable,
+    profiles: dict[str, Profile],
+    roles: Roles,
+) -> tuple[str, ...]:
+    """Note that proposes ignored columns as channels and attributes."""
+    place = {name: k for k, name in enumerate(table.names)}
+
+    def follows(name: str, by: str) -> bool:
+        return is_constant_per(con, place[name], place[by])
+
+    return proposed(profiles, roles, follows)
 
 
 def _question(
@@ -318,4 +343,5 @@ def _roles(
         profiles=profiles or None,
         constant_per=lambda column, by: is_constant_per(con, place[column], place[by]),
         ignore=left_out,
+        further=options.further,
     )

@@ -5,7 +5,7 @@ A dataset in memory, in a folder and on a cluster codes its rows with `Coding`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,11 +21,11 @@ from standout.data.cleaning import Cleaning
 from standout.data.labels import index_labels, integers_of
 from standout.data.reading.columns import Roles
 from standout.data.reading.source import Source
-from standout.data.reading.survey import Survey
+from standout.data.reading.survey import Survey, surveyed_levels
 from standout.data.reading.workspace import column_kinds, one_row
 from standout.data.repeats import SourceRows, merge_repeats
 from standout.data.times import check_span
-from standout.data.values import codes_of, levels_of
+from standout.data.values import codes_of
 from standout.jit import njit
 
 BATCH = 1_000_000
@@ -120,7 +120,7 @@ def catalog_rows(
 ) -> tuple[RowCatalog, Iterator[Batch]]:
     """Count the view `rows`, after `survey`, and merge repeats if that is asked for; batches of all coded rows."""
     con.execute("SET preserve_insertion_order = false")
-    both = _tally_labels(con, source)
+    both = tally_labels(con, source)
     if any(int(labels.counts.sum()) != found.n_rows for labels in both):
         raise rows_differ()
     notes = tuple(labels.note for labels in both if labels.note)
@@ -168,7 +168,7 @@ def _merged(
         adding.execute(
             "CREATE TABLE merged (record BIGINT, item BIGINT, value DOUBLE, tick BIGINT)"
         )
-        for first, batch in _whole_records(_numbered(con, both, has_value, has_time)):
+        for first, batch in _whole_records(numbered(con, both, has_value, has_time)):
             n_rows += batch["record"].size
             n_records = int(batch["record"][-1]) + 1
             rows = SourceRows(
@@ -226,13 +226,21 @@ def _merged_survey(
     )
 
 
-def _numbered(
-    con: duckdb.DuckDBPyConnection, both: tuple[Labels, Labels], has_value: bool, has_time: bool
+def numbered(
+    con: duckdb.DuckDBPyConnection,
+    both: tuple[Labels, Labels],
+    has_value: bool,
+    has_time: bool,
+    more: Mapping[str, str] | None = None,
+    ordered: bool = True,
 ) -> Iterator[dict[str, Array]]:
-    """Batches of rows by record, and in the order of the source within a record; NaN = none."""
+    """Batches of rows (NaN = none) by record, and in the order of the source within it; `more`: further columns, their SQL."""
     columns = {"value": "value"} if has_value else {}
     columns |= {"tick": "tick", "moment": "moment"} if has_time else {}
     columns = {name: f"coalesce({sql}::DOUBLE, 'nan'::DOUBLE)" for name, sql in columns.items()}
+    columns |= more or {}
+    if not ordered:
+        return _batches(con, both, columns)
     # the row number is taken before any join, which may change the order
     rows = "(SELECT *, row_number() OVER () AS row_number FROM rows)"
     con.execute("SET preserve_insertion_order = true")
@@ -261,7 +269,7 @@ def _from_first(batch: dict[str, Array]) -> tuple[int, dict[str, Array]]:
     return first, {**batch, "record": (batch["record"] - first).astype(np.uint32)}
 
 
-def _tally_labels(con: duckdb.DuckDBPyConnection, source: Source) -> tuple[Labels, Labels]:
+def tally_labels(con: duckdb.DuckDBPyConnection, source: Source) -> tuple[Labels, Labels]:
     """Labels of the records and of the items; small ranges of integers are counted in a table, which is several times faster."""
     tables: dict[str, tuple[int, Array]] = {}
     kinds = column_kinds(con, "rows")
@@ -338,16 +346,6 @@ def _tally_values(con: duckdb.DuckDBPyConnection, found: Survey) -> Array:
         "SELECT value, count(*) AS n FROM rows WHERE value IS NOT NULL GROUP BY ALL ORDER BY value"
     ).to_arrow_table()
     return surveyed_levels(table, found)
-
-
-def surveyed_levels(table: pa.Table, found: Survey) -> Array:
-    """Levels of distinct values, ascending, if their rows `n` are as many as the survey found."""
-    distinct, n = table.column("value").to_numpy(), table.column("n").to_numpy()
-    if not (
-        np.isfinite(distinct).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing
-    ):
-        raise rows_differ()
-    return levels_of(distinct)
 
 
 def _batches(

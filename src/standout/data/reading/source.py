@@ -227,7 +227,7 @@ def _arrow_column(frame: Any, name: str, role: str) -> Any:
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        if role not in ("record", "item"):
+        if role not in ("record", "item") and not role.startswith("further_"):
             raise InputError(
                 f"column {name!r} holds objects where numbers or times belong"
             ) from None

@@ -7,11 +7,16 @@ import re
 from dataclasses import dataclass, replace
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
+from standout.arrays import Array
+from standout.data.build import rows_differ
 from standout.data.cleaning import Cleaning
 from standout.data.reading.columns import Roles
+from standout.data.reading.further import FurtherRule, further_rules
 from standout.data.reading.options import ReadOptions
-from standout.data.reading.profile import NumberRule, number_rule
+from standout.data.reading.profile import NO_LABEL, NumberRule, number_rule
 from standout.data.reading.source import Source
 from standout.data.reading.time_rules import TimeRule, time_rule
 from standout.data.reading.workspace import column_kinds, is_number, one_row, quoted
@@ -24,11 +29,10 @@ from standout.data.times import (
     midnight_words,
     resolution_notes,
 )
+from standout.data.values import levels_of
 from standout.errors import InputError, ParameterError, RowError
 
 _LABELLED = "record IS NOT NULL AND item IS NOT NULL"
-_NO_LABEL = ("", "NULL", "null", "NaN", "nan", "<NA>", "\\N")
-"""Texts that exports write for a missing label."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Survey:
     tick_span: int
     resolution: str
     cleaning: Cleaning
+    further: tuple[FurtherRule, ...] = ()
+    """How columns of further channels and attributes are read; the view `rows` has them."""
 
 
 def survey(
@@ -58,8 +64,10 @@ def survey(
     kinds = column_kinds(con, "source")
     _check_flat(con, roles, kinds)
     rule, numbers = _time_rule(con, kinds, roles, options), _value_rule(con, kinds, roles, options)
-    _make_typed(con, source, kinds, numbers, rule)
+    further = further_rules(con, roles.further, kinds, options.decimal)
+    _make_typed(con, source, kinds, numbers, rule, further)
     cleaning = _make_good(con, source, roles, options, {numbers.bad, rule.bad} != {"false"})
+    more = "".join(f", {one.sql_name}" for one in roles.further)
     counted = options.resolution or ("day" if rule.whole["day"] == "true" else "second")
     n, values, lowest, highest, times, midnight, low, high, *wholes = one_row(
         con,
@@ -78,13 +86,14 @@ def survey(
         span = (high - low) * _seconds(counted)
         resolution = options.resolution or default_resolution(unit, span)
     con.execute(
-        f"CREATE VIEW rows AS SELECT record, item, value, {rule.ticks[resolution]} AS tick, {rule.moment} AS moment FROM good"
+        f"CREATE VIEW rows AS SELECT record, item, value, {rule.ticks[resolution]} AS tick, {rule.moment} AS moment{more} "
+        "FROM good"
     )
     if roles.time is not None:
         low, high = _ends(con, unit, resolution, counted, low, high)
     midnights = midnight_words(midnight, times, unit)
     notes = (
-        *(note for note in (numbers.note, rule.note) if note),
+        *(note for note in (numbers.note, rule.note, *(x.note for x in further)) if note),
         *resolution_notes(unit, resolution, options.resolution is not None),
         *((f"time: {midnights}",) if midnights else ()),
     )
@@ -98,7 +107,7 @@ def survey(
         notes=(*roles.notes, *source.notes, *notes),
         columns=roles.columns,
     )
-    return Survey(n, int(low or 0), int((high or 0) - (low or 0)), resolution, cleaning)
+    return Survey(n, int(low or 0), int((high or 0) - (low or 0)), resolution, cleaning, further)
 
 
 def _time_rule(
@@ -169,7 +178,8 @@ def _make_good(
     }
     conditions = " AND ".join(condition for condition, count in needed.items() if count)
     where = f"WHERE {conditions}" if conditions else ""
-    con.execute(f"CREATE VIEW good AS SELECT record, item, value, stamp FROM typed {where}")
+    more = "".join(f", {one.sql_name}" for one in roles.further)
+    con.execute(f"CREATE VIEW good AS SELECT record, item, value, stamp{more} FROM typed {where}")
     return Cleaning(
         rows_read=total + source.rows_bad,
         rows_bad=source.rows_bad + bad,
@@ -180,7 +190,9 @@ def _make_good(
 
 def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, str]) -> None:
     """Refuse labels that are lists or objects: a whole list would be taken for one item that nobody else holds."""
-    for role, column in (("record", roles.record), ("item", roles.item)):
+    columns = [("record", roles.record, "record"), ("item", roles.item, "item")]
+    columns += [(one.sql_name, one.column, one.role) for one in roles.further]
+    for role, column, what in columns:
         kind = kinds[role]
         nested = kind.endswith("]") or kind.split("(")[0] in ("STRUCT", "MAP", "UNION", "VARIANT")
         if kind == "JSON":
@@ -188,7 +200,7 @@ def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, s
             nested = one_row(con, query)[0] > 0
         if nested:
             raise InputError(
-                f"column {column!r} for {role} holds lists or objects: write one row per entry, with one {role} in it "
+                f"column {column!r} for {what} holds lists or objects: write one row per entry, with one {what} in it "
                 "(in DuckDB: unnest)"
             )
 
@@ -199,18 +211,20 @@ def _make_typed(
     kinds: dict[str, str],
     numbers: NumberRule,
     rule: TimeRule,
+    further: tuple[FurtherRule, ...],
 ) -> None:
     """View `typed`: all rows, with labels, value and time of one type each, and flags for cells that do not parse."""
     if source.text:
         record, item = _text_label_sql(con)
     else:
         record, item = (_label_sql(kinds[role], role) for role in ("record", "item"))
+    more = "".join(f", {one.sql} AS {one.of.sql_name}" for one in further)
     # text is parsed once, into a table; typed data is read in place
     con.execute(
         f"""
         CREATE {"TABLE" if source.text else "VIEW"} typed AS SELECT
             {record} AS record, {item} AS item, {numbers.number} AS value, {numbers.bad} AS value_bad,
-            {rule.stamp} AS stamp, {rule.bad} AS time_bad
+            {rule.stamp} AS stamp, {rule.bad} AS time_bad{more}
         FROM source
         """
     )
@@ -244,7 +258,7 @@ def _value_rule(
     """How to read values; refuses options of values if there are none."""
     column, decimal = roles.value, options.decimal
     if column is None:
-        if decimal is not None:
+        if decimal is not None and not roles.further:
             raise ParameterError("decimal is for a value column, and there is none: leave it out")
         return NumberRule("NULL::DOUBLE", "false", None)
     kind = kinds["value"]
@@ -266,7 +280,7 @@ def _value_rule(
 
 def _text_label_sql(con: duckdb.DuckDBPyConnection) -> tuple[str, str]:
     """SQL for the labels of a text file: BIGINT if all are integers in canonical form, else VARCHAR."""
-    words = ", ".join(quoted(w) for w in _NO_LABEL)
+    words = ", ".join(quoted(w) for w in NO_LABEL)
     cells = [f"CASE WHEN {role} NOT IN ({words}) THEN {role} END" for role in ("record", "item")]
     odd = [
         f"count(*) FILTER ({cell} IS DISTINCT FROM TRY_CAST({cell} AS BIGINT)::VARCHAR)"
@@ -343,3 +357,13 @@ def _check_channels(
         raise InputError(
             f"column {roles.value!r} holds {infinite:,} infinite values: replace or remove them"
         )
+
+
+def surveyed_levels(table: pa.Table, found: Survey) -> Array:
+    """Levels of distinct values, ascending, if their rows `n` are as many as the survey found."""
+    distinct, n = table.column("value").to_numpy(), table.column("n").to_numpy()
+    if not (
+        np.isfinite(distinct).all() and int(n.sum()) == found.n_rows - found.cleaning.values_missing
+    ):
+        raise rows_differ()
+    return levels_of(distinct)
