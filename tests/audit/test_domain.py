@@ -156,6 +156,22 @@ def test_names_of_amounts_stand_for_the_channels_of_the_data():
     assert not [a for a in so.Audit(bare, domain="purchases").adversaries if a.within]
 
 
+@pytest.mark.parametrize(
+    ("column", "known"), [("Quantity", 0), ("UnitPrice", "10%"), ("spent", "10%")]
+)
+def test_the_value_is_the_amount_unless_its_column_is_a_quantity(tmp_path, column, known):
+    rng, record, item = drawn(repeats=True)
+    rows = zip(record, item, rng.integers(1, 90, record.size), strict=True)
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "\n".join([f"customer,product,{column}", *(",".join(map(str, row)) for row in rows)])
+    )
+    data = so.Dataset.read(path, record="customer", item="product", value=column)
+    audit = so.Audit(data, domain="purchases")
+    events = {a.value_within for a in audit.adversaries if a.choose == "event"}
+    assert events == {None, known}
+
+
 def test_attributes_are_tried_alone_and_beside_one_item():
     rng, record, item = drawn(repeats=False)
     age = rng.integers(20, 50, N)
@@ -201,6 +217,23 @@ def test_the_answer_is_in_the_words_of_the_domain(data):
     )
     plain = " ".join(write_statements(view(same.run())))
     assert "product" not in plain and "item" in plain
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [("popular", "(popular products more likely) to"), ("event", "(random purchases) to")],
+)
+def test_the_answer_gives_the_range_over_choices_in_the_words_of_the_domain(other, words):
+    rng = np.random.default_rng(3)
+    record = np.repeat(np.arange(300), 10)
+    data = so.Dataset.from_arrays(record, rng.zipf(1.4, record.size) % 40)
+    whos = [so.Adversary(3, 0, "item", None, None, choose=choose) for choose in ("uniform", other)]
+    found = so.Audit(
+        data, whos, ["scoreboard-rh"], targets="all", domain="purchases", describe=False
+    ).run()
+    answer = write_statements(view(found))[0]
+    assert "of 3 products, the best guess finds from" in answer
+    assert words in answer and "(any products)" in answer
 
 
 def test_a_channel_with_the_name_of_a_word_keeps_it():

@@ -307,13 +307,15 @@ def test_redact_refuses_a_title_that_names_a_person_and_writes_nothing(ratings, 
 
 
 def test_the_domain_is_printed_with_its_reason_and_recorded(ratings, tmp_path, run):
-    code, shown, errors = run("audit", ratings, "--out", tmp_path / "a", "--knows", "2", *QUICK)
-    assert code == 0 and "domain: ratings (values on a scale of 5 steps" in " ".join(errors.split())
-    assert json.loads(shown)["provenance"]["domain"]["name"] == "ratings"
-    options = ("--knows", "2", "--domain", "visits", *QUICK)
-    code, shown, errors = run("audit", ratings, "--out", tmp_path / "b", *options)
-    assert code == 0 and "domain: visits (as asked)" in errors
-    assert json.loads(shown)["provenance"]["domain"]["item"] == ["place", "places"]
+    few = ("--knows", "2", "--targets", "20", "--attacks", "scoreboard")
+    for more, said, name, item in (
+        ((), "ratings (values on a scale of 5 steps", "ratings", "item"),
+        (("--domain", "visits"), "visits (as asked)", "visits", "place"),
+    ):
+        code, _, errors = run("audit", ratings, "--out", tmp_path / name, *few, *more)
+        assert code == 0 and f"domain: {said}" in " ".join(errors.split())
+        found = json.loads((tmp_path / name / "findings.json").read_text())["provenance"]
+        assert (found["domain"]["name"], found["domain"]["item"][0]) == (name, item)
 
 
 def test_a_sweep_of_ones_own_is_all_that_is_tried(ratings, tmp_path, run):

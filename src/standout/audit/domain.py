@@ -215,9 +215,11 @@ def _channels_of(entry: Entry, chosen: Domain, dataset: Catalog) -> dict[str, An
     made: dict[str, Any] = {}
     there = {channel.name.lower(): channel.name for channel in dataset.channels}
     if dataset.has_value:
-        there["value"] = "value"
-        # the column of the values, unless a further channel has its name
-        there = {(_column_of(dataset, "value") or "value").lower(): "value"} | there
+        column = (_column_of(dataset, "value") or "value").lower()
+        if not any(column in names for names in chosen.channels.values()):
+            column = "value"  # a name that says nothing
+        # a further channel of that name comes first
+        there = {column: "value"} | there
     for name, tolerance in entry.get("within", {}).items():
         if name == ATTRIBUTES:
             if not dataset.attributes:

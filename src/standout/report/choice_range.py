@@ -26,7 +26,7 @@ def range_by_choice(seen: View) -> str:
         ranked = sorted(cases, key=lambda c: float(c.hit["rate"]))
         low, high = ranked[0], ranked[-1]
         if low.hit["low"] < high.hit["low"] and high.hit["rate"] - low.hit["rate"] >= MORE:
-            names = [choice_words(str(c.adversary["choose"])) or "any items" for c in (low, high)]
+            names = [_name(c) for c in (low, high)]
             low_rate, high_rate = percent(low.hit["rate"]), percent(high.hit["rate"])
             known = phrase({**high.adversary, "choose": "uniform"})
             return (
@@ -34,3 +34,11 @@ def range_by_choice(seen: View) -> str:
                 f"({names[0]}) to {high_rate} ({names[1]})."
             )
     return ""
+
+
+def _name(case: Case) -> str:
+    """How the items of a case are chosen; random events in the words of the domain."""
+    choose, event = str(case.adversary["choose"]), case.adversary.get("event")
+    if event and choose == "event":
+        return f"random {event[1]}"
+    return choice_words(choose) or "any items"
