@@ -18,6 +18,7 @@ from standout.audit.explain import explain as explain
 from standout.audit.findings import Findings as Findings
 from standout.audit.risk import Risk as Risk
 from standout.audit.risk import risk as risk
+from standout.audit.sweep_file import load_sweep as load_sweep
 from standout.audit.worst_case import WorstCase as WorstCase
 from standout.audit.worst_case import worst_case as worst_case
 from standout.data.chunked.dataset import ChunkedDataset as ChunkedDataset

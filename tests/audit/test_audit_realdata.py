@@ -27,7 +27,7 @@ def test_a_rate_of_the_few_with_many_items_is_not_told_of_all_people():
     assert result["eligible_share"] == pytest.approx(holders) and 0.1 < holders < 0.15
     first, link, rest = str(found).splitlines()
     assert (
-        "of people with at least 6 items, which is" in first
+        "of people with at least 6 pages, which is" in first
         and "of all people" in first
         and "of all people" in link
     )

@@ -51,7 +51,7 @@ def test_the_full_sweep_is_larger_and_recorded(pairs, ratings, tmp_path, run):
         code, shown, _ = run("audit", ratings, "--out", tmp_path / size, "--sweep", size, *QUICK)
         assert code == 0 and json.loads(shown)["provenance"]["sweep"] == size
         sizes[size] = len(json.loads(shown)["results"])
-    assert sizes["default"] == 39 and sizes["full"] > 54
+    assert sizes["default"] == 40 and sizes["full"] > 54
 
 
 @pytest.mark.parametrize(
@@ -304,3 +304,41 @@ def test_redact_refuses_a_title_that_names_a_person_and_writes_nothing(ratings, 
     )
     assert "U0042x" not in out + err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_domain_is_printed_with_its_reason_and_recorded(ratings, tmp_path, run):
+    few = ("--knows", "2", "--targets", "20", "--attacks", "scoreboard")
+    for more, said, name, item in (
+        ((), "ratings (values on a scale of 5 steps", "ratings", "item"),
+        (("--domain", "visits"), "visits (as asked)", "visits", "place"),
+    ):
+        code, _, errors = run("audit", ratings, "--out", tmp_path / name, *few, *more)
+        assert code == 0 and f"domain: {said}" in " ".join(errors.split())
+        found = json.loads((tmp_path / name / "findings.json").read_text())["provenance"]
+        assert (found["domain"]["name"], found["domain"]["item"][0]) == (name, item)
+
+
+def test_a_sweep_of_ones_own_is_all_that_is_tried(ratings, tmp_path, run):
+    mine = tmp_path / "private" / "my.toml"
+    mine.parent.mkdir()
+    mine.write_text("[[adversary]]\nknows = [1, 3]\nchoose = 'popular'\n")
+    code, shown, _ = run("audit", ratings, "--out", tmp_path / "o", "--sweep", mine, *QUICK)
+    assert code == 0 and knowledge(shown, "knows", "choose") == {(1, "popular"), (3, "popular")}
+    found = json.loads(shown)["provenance"]
+    assert found["sweep"] is None
+    words = ["audit", "x.csv", "--sweep", str(mine), f"--sweep={mine}"]
+    assert _public(words)[2:] == ["--sweep", "my.toml", "--sweep=my.toml"]
+
+
+def test_a_sweep_of_ones_own_takes_no_other_options_of_knowledge(ratings, tmp_path, run):
+    mine = tmp_path / "my.toml"
+    mine.write_text("[[adversary]]\nknow = 1\n")
+    out = ("--out", tmp_path / "o")
+    code, _, errors = run("audit", ratings, *out, "--sweep", mine, "--knows", "2")
+    assert code and "leave out --knows" in " ".join(errors.split())
+    code, _, errors = run("audit", ratings, *out, "--sweep", mine)
+    said = " ".join(errors.split())
+    assert code and "unknown key 'know'" in said and "my.toml" in said
+    code, _, errors = run("audit", ratings, *out, "--domain", "shop")
+    assert code and "no domain 'shop'" in " ".join(errors.split())
+    assert not (tmp_path / "o").exists()

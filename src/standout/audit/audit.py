@@ -18,13 +18,15 @@ from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.audit import notes
+from standout.audit.attribute_classes import attribute_classes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
+from standout.audit.domain import beside_sweep, choose_domain
 from standout.audit.findings import SCHEMA_VERSION, Findings
 from standout.audit.judge import judge
 from standout.audit.measures import hits_of
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
-from standout.audit.sweep import default_sweep, fitting, other_choices
+from standout.audit.sweep import default_sweep, fitting
 from standout.data.catalog import Catalog
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
@@ -68,6 +70,9 @@ class Audit:
         given.
     sweep
         "default" (about 30 kinds of knowledge) or "full", when no adversaries are given.
+    domain
+        "ratings", "purchases", "visits" or "clicks": what is tried beside the sweep, and the words
+        of the report. Default: detected from columns and shape of the data.
     describe
         Whether to describe the released data as well (up to 20 million entries).
     journal
@@ -87,6 +92,7 @@ class Audit:
         release: Data | None = None,
         defense: Protection | None = None,
         sweep: str = "default",
+        domain: str | None = None,
         describe: bool = True,
         journal: Journal | None = None,
     ) -> None:
@@ -99,9 +105,13 @@ class Audit:
         self.attacks = [attacker.attack for attacker in self.experiment.attackers]
         self.defense, self.describe, self.journal = defense, describe, journal
         self.sweep = None if adversaries is not None else sweep
+        self.domain = choose_domain(self.source, domain)
+        self.not_tried: list[str] = []
+        """Notes on knowledge of the domain that cannot be tried on this data."""
         if adversaries is None:
             tried = default_sweep(self.source, sweep)
-            wanted: Any = [*tried, *other_choices(self.source, tried)]
+            more, self.not_tried = beside_sweep(self.domain.domain, self.source, tried)
+            wanted: Any = [*tried, *more]
         else:
             wanted = adversaries
         if isinstance(wanted, Adversary):
@@ -137,7 +147,8 @@ class Audit:
 
             for who, n_eligible, targets in plan:
                 results.append(self._part(who, n_eligible, targets, advance))
-        sections: dict[str, Any] = {}
+        classes = attribute_classes(self.release)
+        sections: dict[str, Any] = {} if classes is None else {"attributes": classes}
         whole = (
             self.release.loaded()
             if self.describe and self.release.n_entries <= MOST_TO_DESCRIBE
@@ -307,6 +318,7 @@ class Audit:
             "n_attacks": len(self.attacks),
             "n_adversaries": len(self.adversaries),
             "sweep": self.sweep,
+            "domain": self.domain.to_dict(),
             "wall_seconds": round(seconds, 3),
             "versions": {
                 "standout": version_of("standout"),

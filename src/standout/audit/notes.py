@@ -26,6 +26,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         _other_labels(audit),
         _left_out(audit, results),
         _not_tried(audit),
+        *audit.not_tried,
         _all_attacked(audit, results),
         _not_released(results),
         *_other_scales(audit),

@@ -31,9 +31,6 @@ MIDDLE = (2, 4, 8)
 FEWEST = 30
 """Records that must hold enough items before an amount is tried (half of the records in smaller data)."""
 
-CHOSEN = 4
-"""Known items for which choices other than uniform are tried."""
-
 ABOUT = 30
 """Cells up to which the default sweep is the full one."""
 
@@ -147,28 +144,6 @@ def default_sweep(
             "wrong_kind='item' where neither values nor days are known"
         )
     return [_adversary(row, k, w, axes, dataset) for row, k, w in cells]
-
-
-def other_choices(dataset: Catalog, tried: Sequence[Adversary]) -> list[Adversary]:
-    """Adversaries who know the items that people talk about, beside one of the sweep who knows any items.
-
-    One size and one exactness, so that they cost little: `CHOSEN` right items (fewer where the
-    sweep has fewer), neither values nor times. `popular`, and `event` in data with repeats.
-    """
-    any_items = [
-        a
-        for a in tried
-        if a.choose == "uniform"
-        and not a.wrong
-        and a.knows <= CHOSEN
-        and a.value_within is None
-        and a.time_within is None
-    ]
-    if not any_items:
-        return []
-    most = max(any_items, key=lambda a: a.knows)
-    names = ("popular", "event") if dataset.has_repeats else ("popular",)
-    return [replace(most, choose=name) for name in names]
 
 
 def fitting(who: Adversary, dataset: Catalog) -> Adversary:

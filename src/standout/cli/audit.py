@@ -21,6 +21,7 @@ from standout.cli.session import Session
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
+    from standout.adversary.adversary import Adversary
     from standout.data.catalog import Catalog
     from standout.data.dataset import Dataset
 
@@ -74,6 +75,7 @@ def audit(
     memory: str | None = None,
     master: str | None = None,
     sweep: str = "default",
+    domain: str | None = None,
     known: Known = Known(),
     release: Path | None = None,
     defense: str | None = None,
@@ -101,7 +103,11 @@ def audit(
     pdf
         Write report.pdf as well. Needs chromium.
     sweep
-        Kinds of knowledge to try: default (about 30) or full.
+        Kinds of knowledge to try: default (about 30), full, or a file of one's own: my.toml. See
+        docs/domains.md.
+    domain
+        What the data is about: ratings, purchases, visits or clicks. It adds kinds of knowledge to
+        the sweep and gives the words of the report. Default: detected.
     knows
         Numbers of known items, e.g. 2,4,8.
     wrong
@@ -118,6 +124,7 @@ def audit(
         before, and no entry is in both. Writes links.json and links.html.
     """
     from standout.audit.audit import Audit
+    from standout.audit.domain import domain_named
     from standout.audit.sweep import Axes, default_sweep
     from standout.data.loading import in_memory
 
@@ -136,9 +143,9 @@ def audit(
         log = error_console(json)
         audit_split(path, reading.keywords, split_time, out or FOLDER, seed, engine, fresh, log)
         return
-    if sweep not in SWEEPS:
-        raise ParameterError(f"--sweep {sweep!r}: use {' or '.join(SWEEPS)}")
-    asked = known.axes()
+    asked, own = known.axes(), _own_sweep(sweep, known)
+    if domain is not None:
+        domain_named(domain)
     with Session(out, json=json, overwrite=overwrite, pdf=pdf, fresh=fresh) as session:
         names, count = attack_options(attacks, targets, engine)
         dataset = _read(path, reading, engine, memory, master, session)
@@ -151,17 +158,36 @@ def audit(
             session.log.print(f"  release: {judged.defense or 'no defense is known'}", markup=False)
         job = Audit(
             dataset,
-            default_sweep(dataset, sweep, asked) if asked != Axes() else None,
+            own or (default_sweep(dataset, sweep, asked) if asked != Axes() else None),
             names,
             count,
             seed,
             engine,
             sweep=sweep,
+            domain=domain,
             release=judged,
             defense=None if judged is None else judged.defense,
             journal=session.journal,
         )
+        session.log.print(f"  {job.domain.words}", markup=False)
         session.run(job, title, redact=redact)
+
+
+def _own_sweep(sweep: str, known: Known) -> list[Adversary] | None:
+    """Adversaries of a sweep file; None if --sweep names a sweep."""
+    from standout.audit.sweep_file import load_sweep
+
+    if sweep in SWEEPS:
+        return None
+    if not sweep.endswith(".toml"):
+        raise ParameterError(
+            f"--sweep {sweep!r}: use {', '.join(SWEEPS)} or a file that ends in .toml"
+        )
+    if known != Known():
+        raise ParameterError(
+            f"--sweep {sweep!r} states all that is known: leave out --knows, --wrong, --within, --choose, --view and the like"
+        )
+    return load_sweep(sweep)
 
 
 def _read(

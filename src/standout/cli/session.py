@@ -233,7 +233,8 @@ def _option_kinds(verb: str) -> tuple[set[str], set[str]]:
     """Options of a command that take no value, and options that take a path."""
     from standout.cli.app import VERBS
 
-    flags, paths = set[str](), {"--out", "-o"}
+    # a sweep may be a file of one's own
+    flags, paths = set[str](), {"--out", "-o", "--sweep"}
     if verb not in VERBS:
         return flags, paths
     function = getattr(import_module(f"standout.cli.{VERBS[verb]}"), verb.replace("-", "_"))

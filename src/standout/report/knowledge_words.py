@@ -107,7 +107,8 @@ def phrase(adversary: Plain) -> str:
     '8 items, their values to within 1 and days to within 14, 2 of them wrong'
     """
     n, wrong = int(adversary["knows"]), float(adversary["wrong"])
-    text = several(n, "item")
+    random = adversary.get("event") if adversary["choose"] == "event" else None
+    text = f"{n} random {random[n > 1]}" if random else several(n, "item")
     if parts := _channel_words(adversary, "s" if n > 1 else ""):
         text += f", {'their' if n > 1 else 'its'} {parts}"
     if own := _within_words(adversary, given=True):
@@ -119,7 +120,8 @@ def phrase(adversary: Plain) -> str:
         )
         what = "wrong" if adversary["wrong_kind"] == "value" else other
         text += f", {100 * wrong:g}% of them {what}" if wrong < 1 else f", {wrong:g} of them {what}"
-    text += choice_sentence(str(adversary["choose"]))
+    if not random:
+        text += choice_sentence(str(adversary["choose"]))
     if adversary.get("length_within") is not None:
         text += f", and the length of the record to within {100 * adversary['length_within']:g}%"
     if adversary.get("view"):

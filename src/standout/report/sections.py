@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from standout.audit.findings import Findings
 from standout.experiment.attackers import FITTED
 from standout.report import charts
+from standout.report.attributes import NAME as ATTRIBUTES
+from standout.report.attributes import attributes_section
 from standout.report.breakdowns import breakdown, channels
 from standout.report.evidence import data_read, evidence, limits
 from standout.report.sentences import judge_level
@@ -39,6 +41,7 @@ def sections(findings: Findings) -> list[Section]:
     made = [
         data_read(seen),
         _risk(seen),
+        attributes_section(seen),
         _attackers(seen, about),
         _awareness(seen),
         _absent(seen, about),
@@ -247,5 +250,5 @@ def _others(seen: View) -> list[Section]:
     return [
         generic(name, names.get(name, heading(name)), content)
         for name, content in seen.sections.items()
-        if name not in WHY
+        if name not in (*WHY, ATTRIBUTES)
     ]

@@ -7,12 +7,12 @@ guess finds is said apart.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
-from standout.adversary.choices import choice_words
 from standout.audit.findings import Findings
 from standout.errors import ParameterError
 from standout.formulas.rates import at_least, at_most, precision
+from standout.report.choice_range import MORE, range_by_choice
 from standout.report.view import (
     Case,
     Plain,
@@ -35,12 +35,6 @@ words; it is no limit of safety."""
 FEW_ELIGIBLE = 0.5
 """Share of people with enough items below which the first sentence also says what finds most of all people."""
 
-MORE = 0.01
-"""Difference between the best guess and the people singled out from which both are said."""
-
-NOT_COMPARED = ("choose", "words", "label")
-"""Fields of an adversary that say how the items were chosen."""
-
 FEW = 10
 """Number of candidates below which a group may reveal something about its members."""
 
@@ -61,7 +55,11 @@ def write_statements(seen: View, prior: float = PRIOR) -> tuple[str, str, str]:
     """Write the three statements; `prior` is the assumed share of people in the data among those an attacker looks up."""
     level, case = judge_level(seen)
     found = _singling_out(level, case, seen) + ("" if level == "none" else unmeasured(seen))
-    return _named(seen) + found, linkability(case, prior), _inference(level, case, seen)
+    return (
+        _named(seen) + seen.in_words(found),
+        seen.in_words(linkability(case, prior)),
+        seen.in_words(_inference(level, case, seen)),
+    )
 
 
 def _named(seen: View) -> str:
@@ -249,30 +247,11 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
         known = f"{weaker[0].phrase}{_comma(weaker[0])}"
         said += f" A best guess from {known} is already right for {_share(weaker[0], 'found')}."
-    if compared := _by_choice(seen):
+    if compared := range_by_choice(seen):
         return f"{said}{compared}"
     if case.hit["rate"] < 1:
         return f"{said} Rare items find more people, popular ones far fewer."
     return f"{said} Popular items may find fewer people."
-
-
-def _by_choice(seen: View) -> str:
-    """What the best guess finds from the same knowledge by how its items were chosen; empty if that was not compared."""
-    groups: dict[tuple[Any, ...], list[Case]] = {}
-    for case in seen.cases:
-        same = tuple(str(v) for k, v in sorted(case.adversary.items()) if k not in NOT_COMPARED)
-        groups.setdefault(same, []).append(case)
-    for cases in sorted(groups.values(), key=lambda group: -group[0].knows):
-        ranked = sorted(cases, key=lambda c: float(c.hit["rate"]))
-        low, high = ranked[0], ranked[-1]
-        if low.hit["low"] < high.hit["low"] and high.hit["rate"] - low.hit["rate"] >= MORE:
-            names = [choice_words(str(c.adversary["choose"])) or "any items" for c in (low, high)]
-            low_rate, high_rate = percent(low.hit["rate"]), percent(high.hit["rate"])
-            return (
-                f" How the items are chosen matters: of {several(low.knows, 'item')}, the best guess finds from {low_rate} "
-                f"({names[0]}) to {high_rate} ({names[1]})."
-            )
-    return ""
 
 
 def _listed(parts: list[str]) -> str:
@@ -296,10 +275,10 @@ def _inference(level: Level, case: Case, seen: View) -> str:
         if more is None:
             return f"{rest}."
         short = number(round(more)) if more >= 10 else number(round(more, 1))
-        return (
-            f"{rest}: for {_holders(case)}, on average {short} more item{'' if short == '1' else 's'} than the "
-            f"{case.knows} known{_dates(seen)}."
-        )
+        beyond = f"{short} more item{'' if short == '1' else 's'} than the {case.knows} known"
+        if not case.knows:
+            beyond = f"{short} item{'' if short == '1' else 's'}"
+        return f"{rest}: for {_holders(case)}, on average {beyond}{_dates(seen)}."
     if level == "open" and seen.other_labels:
         return "Nothing follows for inference either way: give source and release the same labels before deciding."
     if level == "open":

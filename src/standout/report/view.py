@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from standout.audit.findings import Findings
 from standout.data.times import days_within
 from standout.errors import InputError
+from standout.report.domain_words import PLAIN, in_domain_words, nouns_of
 from standout.report.knowledge_words import kind_words, phrase, wrong_words
 from standout.report.words import several
 
@@ -148,6 +149,8 @@ class View:
     sections: Plain
     not_measured: tuple[str, ...] = ()
     """Knowledge that the source allows and that reading made coarser."""
+    nouns: Mapping[str, tuple[str, str]] = field(default_factory=lambda: PLAIN)
+    """What an item and an event are called, one and several."""
     other_labels: bool = False
     """Whether labels of the release seem to name other people or items than in the source."""
 
@@ -165,6 +168,17 @@ class View:
         lines = list(dict.fromkeys(c.line for c in by_kind))
         return sorted(by_kind, key=lambda c: (lines.index(c.line), c.order))
 
+    def in_words(self, text: str) -> str:
+        """Write a sentence in the words of the domain, unless a name in it could be taken for one of its words."""
+        names = {
+            name
+            for c in self.cases
+            for name in (*c.adversary.get("within", ()), c.adversary.get("view", ""))
+        }
+        if any(in_domain_words(name, self.nouns) != name for name in names):
+            return text
+        return in_domain_words(text, self.nouns)
+
     def like(self, about: Case) -> list[Case]:
         """Cases of the same kind, by amount; if some have errors and some do not, only those like `about`."""
         return [c for c in self.charted if (c.line, c.group) == (about.line, about.group)]
@@ -179,9 +193,11 @@ def view(findings: Findings) -> View:
     data = plain.get("source") or plain["data"]
     # how values and times are written depends on how finely they were read
     resolution = (data.get("days") or {}).get("resolution", "day")
-    entries = [
-        {**r, "adversary": {**r["adversary"], "resolution": resolution}} for r in plain["results"]
-    ]
+    nouns = nouns_of(plain["provenance"].get("domain"))
+    more: Plain = {"resolution": resolution}
+    if nouns != PLAIN:
+        more = {**more, "event": nouns["event"]}
+    entries = [{**r, "adversary": {**r["adversary"], **more}} for r in plain["results"]]
     names = _names([r["adversary"] for r in entries])
     cases = tuple(_case(entry, name) for entry, name in zip(entries, names, strict=True))
     attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
@@ -193,6 +209,7 @@ def view(findings: Findings) -> View:
         plain["provenance"],
         plain["sections"],
         tuple(data.get("not_measured", ())),
+        nouns,
         bool(data.get("other_labels")),
     )
 
