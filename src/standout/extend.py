@@ -26,6 +26,7 @@ from standout.kernels.moments import Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Combine, Plan
 from standout.views.groups import GroupsView
+from standout.views.ranks import RankView
 from standout.views.sequence import SequenceView
 from standout.views.view import View, register_view
 
@@ -45,6 +46,7 @@ __all__ = [
     "Choice",
     "register_choice",
     "PickRule",
+    "RankView",
     # the noise model of the likelihood
     "Noise",
     "LevelBins",

@@ -39,7 +39,7 @@ class ClockView(View):
             self._clock = None if zone == "UTC" else ZoneInfo(zone)
         except (ValueError, OSError, LookupError):
             raise ParameterError(
-                f"view {self.name}:{zone}: no such time zone; use a name like Europe/Berlin, or leave it out for UTC"
+                f"no time zone is named {zone!r}: use a name like Europe/Berlin, or leave it out for UTC"
             ) from None
         self.zone = zone
 
