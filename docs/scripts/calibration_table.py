@@ -30,8 +30,13 @@ TARGETS = 400
 SEED = 1
 CHANNELS = ((None, None), (1, None), (None, 14), (1, 14))
 KNOWN = ((1, 0), (2, 0), (2, 1), (4, 0), (4, 1), (4, 2), (8, 0), (8, 2), (8, 4))
-CHOSEN = {"MovieLens": ("popular",), "Retail": ("popular", "event")}
-"""Choices other than uniform; in data without repeats, a random event is a random item."""
+CHOSEN = {
+    "MovieLens": ("popular", "recent", "rarest"),
+    "Retail": ("popular", "event", "favorite"),
+}
+"""Choices other than uniform; in data without repeats, a random event is a random item, and all items are favorites."""
+RANKED = ("favorite", "recent", "rarest")
+"""Choices whose facts are never wrong."""
 CLOSE = 0.03
 
 
@@ -101,7 +106,8 @@ def chosen_otherwise(name: str) -> Iterator[so.Adversary]:
                 (4, 1, "item"),
                 (4, 1, "value"),
             ):
-                if kind == "item" or value_within is not None:
+                ranked = choose in RANKED
+                if (kind == "item" or value_within is not None) and not (ranked and wrong):
                     yield so.Adversary(
                         knows=knows,
                         wrong=wrong,
@@ -229,10 +235,10 @@ def chosen_section(cells: list[Cell]) -> str:
     lines = [
         CHOICES,
         "",
-        f"{n} kinds of knowledge beside those above, whose items are popular ones or those of random events (`--choose popular`,",
-        f"`--choose event`). Within {100 * CLOSE:.0f} points of the observed rate: P(absent) in {absent} of {n} (not calibrated: "
-        f"{raw_absent}), the posterior in",
-        f"{posterior} of {n} (not calibrated: {raw_posterior}). `make calibration ONLY=choices` rebuilds this section alone.",
+        f"{n} kinds of knowledge beside those above, whose items are popular ones, those of random events, the most frequent,",
+        f"the last or the rarest ones (`--choose`). Within {100 * CLOSE:.0f} points of the observed rate: P(absent) in",
+        f"{absent} of {n} (not calibrated: {raw_absent}), the posterior in {posterior} of {n} (not calibrated: {raw_posterior}).",
+        "`make calibration ONLY=choices` rebuilds this section alone.",
         "",
         *rows(cells),
     ]

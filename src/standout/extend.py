@@ -11,10 +11,12 @@ from standout.attacks.criterion import one_over_sigma, stands_out
 from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
 from standout.attacks.verdicts import Outcome
+from standout.data.adding import with_channels
 from standout.data.catalog import Catalog
 from standout.data.index import Shard
 from standout.data.mechanism import ItemMap, Mechanism, TimeMap
 from standout.data.reading.formats import register_reader
+from standout.data.scale import Channel
 from standout.data.tasks import Result, Task
 from standout.defenses.defense import Defense, register_defense
 from standout.engines.engine import Engine
@@ -24,6 +26,7 @@ from standout.kernels.moments import Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Combine, Plan
 from standout.views.groups import GroupsView
+from standout.views.ranks import RankView
 from standout.views.sequence import SequenceView
 from standout.views.view import View, register_view
 
@@ -43,6 +46,7 @@ __all__ = [
     "Choice",
     "register_choice",
     "PickRule",
+    "RankView",
     # the noise model of the likelihood
     "Noise",
     "LevelBins",
@@ -62,6 +66,8 @@ __all__ = [
     "register_view",
     "GroupsView",
     "SequenceView",
+    "Channel",
+    "with_channels",
     # readers of files
     "register_reader",
     # engines

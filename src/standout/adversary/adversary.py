@@ -12,6 +12,8 @@ from standout.adversary.choices import Choice, PickRule, parse_choice
 from standout.adversary.choosing import choose_records, count_eligible, record_indices
 from standout.adversary.eligible import conditions
 from standout.adversary.level_errors import ChannelError, LevelErrors, channels_of
+from standout.adversary.numbers import is_number, is_whole, tolerance_of
+from standout.adversary.ranked import check_ranked
 from standout.adversary.seen import seen_through
 from standout.adversary.words import describe
 from standout.arrays import Array
@@ -24,6 +26,7 @@ from standout.data.values import percent
 from standout.errors import EligibilityError, ParameterError
 from standout.kernels.levels import ErrorKernel, LevelKernel, Uniform
 from standout.kernels.moments import Window
+from standout.views.ranks import RANK, RankView
 from standout.views.view import View, view_of
 
 if TYPE_CHECKING:
@@ -63,7 +66,9 @@ class Adversary:
     choose
         How the known items are chosen: "uniform", "event" (random events: an item with ten events
         is ten times as likely), "popular" (in proportion to how many people hold the item),
-        "outside-top:K", "rare:SHARE@T", or a name of `standout.extend.register_choice`.
+        "favorite" (the most frequent items), "recent" (the last ones), "rarest" (held by the fewest
+        people), each with its rank; "outside-top:K", "rare:SHARE@T", or a name of
+        `standout.extend.register_choice`.
     gamma
         DSS12 noise in place of `value_within`: a real number uniform in ±gamma × (range of the
         scale).
@@ -93,7 +98,7 @@ class Adversary:
     def __post_init__(self) -> None:
         self._settle_within()
         least = 0 if self.within else 1
-        if not _is_whole(self.knows) or self.knows < least:
+        if not is_whole(self.knows) or self.knows < least:
             raise ParameterError(
                 f"knows={self.knows!r}: use a whole number of items, at least 1, or 0 where attributes of the person are "
                 "known (within=)"
@@ -106,7 +111,7 @@ class Adversary:
             x = getattr(self, name)
             if x is None or (name == "value_within" and percent(x) is not None):
                 continue
-            if not _is_number(x) or not 0 <= x < np.inf:
+            if not is_number(x) or not 0 <= x < np.inf:
                 share = ', a share like "10%"' if name == "value_within" else ""
                 raise ParameterError(
                     f"{name}={x!r}: use a number ≥ 0{share}, or None for a channel that is not known"
@@ -118,6 +123,8 @@ class Adversary:
         parse_choice(self.choose)
         object.__setattr__(self, "view", view_of(self.view))
         self._settle_numbers()
+        if self.ranking is not None:
+            check_ranked(self)
 
     def _settle_within(self) -> None:
         """Move the value and the time to their own fields, and check the tolerances of the others."""
@@ -135,25 +142,15 @@ class Adversary:
                 object.__setattr__(self, name, within)
             elif within is not None:
                 raise ParameterError(f"{name} and within name the same channel: give one of them")
-        for name, within in list(further.items()):
-            if within is None:
-                del further[name]
-            elif percent(within) is None and (
-                isinstance(within, str) or not _is_number(within) or not 0 <= within < np.inf
-            ):
-                raise ParameterError(
-                    f'within={{{name!r}: {within!r}}}: use a number ≥ 0, or a share like "10%"'
-                )
-            elif isinstance(within, np.generic):
-                further[name] = within.item()
+        further = {name: tolerance_of(name, x) for name, x in further.items() if x is not None}
         object.__setattr__(self, "within", further or None)
 
     def _settle_numbers(self) -> None:
         """Check `wrong`, and turn NumPy's numbers and whole floats into plain integers."""
         wrong = self.wrong
-        if _is_whole(wrong) and 0 <= wrong <= self.knows:
+        if is_whole(wrong) and 0 <= wrong <= self.knows:
             object.__setattr__(self, "wrong", int(wrong))
-        elif _is_number(wrong) and 0 < wrong < 1:
+        elif is_number(wrong) and 0 < wrong < 1:
             object.__setattr__(self, "wrong", float(wrong))
         else:
             raise ParameterError(
@@ -171,6 +168,16 @@ class Adversary:
     def choice(self) -> Choice:
         """The choice of items, made from its text."""
         return parse_choice(self.choose)
+
+    @property
+    def ranking(self) -> RankView | None:
+        """What ranks the items of a record, where the choice takes the first ones."""
+        return self.choice.view(self.knows)
+
+    @property
+    def further_known(self) -> Mapping[str, float | str | None]:
+        """Tolerances of the known channels beside value and time, and of attributes; ranks are known exactly."""
+        return {**(self.within or {}), **({} if self.ranking is None else {RANK: 0})}
 
     @property
     def without_view(self) -> Adversary:
@@ -235,11 +242,12 @@ class Adversary:
 
     def read_by(self, dataset: Catalog) -> Catalog:
         """Return the dataset as attacks on this adversary's knowledge read it: with joint codes of all known level channels."""
-        if not self.within or isinstance(dataset, JointDataset):
+        known = self.further_known
+        if not known or isinstance(dataset, JointDataset):
             return dataset
         own = ("value",) if dataset.has_value and self.tells_own_value else ()
         # a release may lack a column of the source: nothing is compared there
-        names = [name for name in level_names(dataset) if name in self.within]
+        names = [name for name in level_names(dataset) if name in known]
         return joint_dataset(dataset, (*own, *names)) if names else dataset
 
     def given(self, dataset: Catalog) -> tuple[str, ...]:
@@ -277,7 +285,7 @@ class Adversary:
         return LevelErrors(tuple(parts))
 
     def _within(self, name: str) -> float | str:
-        return (self.value_within if name == "value" else (self.within or {}).get(name)) or 0.0
+        return (self.value_within if name == "value" else self.further_known.get(name)) or 0.0
 
     def _kernel(self, name: str, scale: ValueScale) -> ErrorKernel:
         if name == "value" and self.gamma is not None:
@@ -376,7 +384,7 @@ class Adversary:
         """
         from standout.adversary.sampling import sample
 
-        if not _is_whole(seed):
+        if not is_whole(seed):
             raise ParameterError(f"seed={seed!r}: use a whole number")
         check_dataset(dataset)
         chosen = (
@@ -390,14 +398,3 @@ class Adversary:
             )
         made = sample(self.without_view, seen_through(dataset, self), chosen, int(seed))
         return made if self.view is None else replace(made, adversary=self)
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(
-        x, (bool, np.bool_)
-    )
-
-
-def _is_whole(x: Any) -> bool:
-    """Whether x is a whole number; 3.0 is one, "3" and True are not."""
-    return _is_number(x) and bool(np.isfinite(x)) and x == int(x)

@@ -17,6 +17,7 @@ import numpy as np
 from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.errors import ParameterError
+from standout.views.ranks import FrequentView, LatestView, RankView, RarestView
 
 _SLACK = 1e-9
 _EXACT = 2.0**53
@@ -51,6 +52,9 @@ class PickRule:
     """Whether the weight of an item is multiplied by the number of its events in the record."""
     split: Split | None = None
     """Two pools, for choices without weights."""
+    ranked: bool = False
+    """Whether the first items by rank are known: all items before the last rank, and the others from those of the last
+    rank, equally likely. It needs `Choice.view`."""
 
     @property
     def weighted(self) -> bool:
@@ -69,6 +73,8 @@ class PickRule:
         the largest, and to at least one unit.
         """
         n = catalog.n_items
+        if self.ranked and (self.split is not None or self.weight is not None or self.by_events):
+            raise ParameterError("a choice is ranked, or has weights or a split into two pools")
         marked = np.ones(n, np.bool_) if self.marked is None else np.asarray(self.marked, np.bool_)
         by_events = self.by_events and catalog.has_repeats
         weight = self.weight
@@ -136,10 +142,22 @@ class Choice(ABC):
     def compile(self, catalog: Catalog, knows: int) -> PickRule:
         """Return the rule for this data and this number of known items."""
 
+    def view(self, knows: int) -> RankView | None:
+        """Return what ranks the items, for a choice of the first `knows` items in some order; None for other choices."""
+        return None
+
     @property
     def words(self) -> str:
         """The choice in a list of what is known; empty for the default."""
         return self.text
+
+    def amount(self, knows: int) -> str:
+        """Return how many items are known, at the head of such a list.
+
+        >>> parse_choice("uniform").amount(2), parse_choice("favorite").amount(2)
+        ('2 items', 'the 2 most frequent items, in order')
+        """
+        return f"{knows} item{'' if knows == 1 else 's'}"
 
     @property
     def sentence(self) -> str:
@@ -298,3 +316,57 @@ class RareChoice(Choice):
         # tolerance for shares that are not exact in binary
         n_first = int(np.ceil(delta - _SLACK))
         return PickRule(split=Split(is_rare(catalog.supports, self.rarity), n_first, least))
+
+
+class RankedChoice(Choice):
+    """The first items in some order, and their ranks: deterministic up to ties. A subclass names the view that ranks them."""
+
+    ranking: ClassVar[type[RankView]]
+    in_order: ClassVar[str] = ""
+
+    def compile(self, catalog: Catalog, knows: int) -> PickRule:
+        """Return a rule that takes the items by their rank."""
+        return PickRule(ranked=True)
+
+    def view(self, knows: int) -> RankView | None:
+        """Return the view that ranks the items; no items, no ranks."""
+        return self.ranking(knows) if knows else None
+
+    @property
+    def words(self) -> str:
+        """Which items are known."""
+        return f"the {self.ranking.words}{self.in_order}"
+
+    @property
+    def sentence(self) -> str:
+        """Which items are known."""
+        return f" (the {self.ranking.words}{self.in_order})"
+
+    def amount(self, knows: int) -> str:
+        """Return the choice with the number of items."""
+        if not knows:
+            return super().amount(knows)
+        if knows == 1:
+            return f"the {self.ranking.words.removesuffix('s')}"
+        return f"the {knows} {self.ranking.words}{self.in_order}"
+
+
+@register_choice("favorite")
+class FavoriteChoice(RankedChoice):
+    """The most frequent items, in order: home and work, the weekly purchase."""
+
+    ranking, in_order = FrequentView, ", in order"
+
+
+@register_choice("recent")
+class RecentChoice(RankedChoice):
+    """The last items: the latest event of each item, the latest item first."""
+
+    ranking = LatestView
+
+
+@register_choice("rarest")
+class RarestChoice(RankedChoice):
+    """The items of the target that the fewest people hold."""
+
+    ranking = RarestView

@@ -32,7 +32,8 @@ class Source(NamedTuple):
     supports_before: Array
     """int64 (items + 1): (record, item) pairs of all pickable items before each item. Size 0 where no item is wrong."""
     fine: Array
-    """Per entry: whether it can give a wrong fact. Size 0 if wrong facts are not wrong values."""
+    """Per entry: whether it can give a wrong fact, or under a ranked choice, whether its item is certain to be known. Size 0
+    if neither plays a role."""
     weight: Array
     """int64 (items): weight of each item; size 0 where all are equally likely."""
     levels: Array
@@ -60,6 +61,8 @@ class Rule(NamedTuple):
     """Items taken from the marked ones; the rest from the unmarked. -1: all from the marked."""
     by_events: bool
     """Whether the weight of an item is multiplied by the number of its events."""
+    ranked: bool
+    """Whether the items that are certain to be known come first, and any others after them."""
     tells_value: bool
     value_steps: int
     """Largest error of a right value in steps of the grid; -1 where errors are real numbers."""
@@ -306,7 +309,11 @@ def draw_queries(
         n_wrong = _choose_wrong(state, rule, wrong)
         right = rule.knows - (n_wrong if rule.wrong_items else 0)
         wrong_values = np.int64(0) if rule.wrong_items else n_wrong
-        if data.weight.size > 0:
+        if rule.ranked:
+            n_pool, n_certain, first = n_items[0], n_items[1], np.int64(0)
+            _pick(state, pool, first, n_certain, n_certain, chosen, first)
+            _pick(state, pool, n_certain, n_pool, right - n_certain, chosen, n_certain)
+        elif data.weight.size > 0:
             sizes, stop = n_items[:2], data.ptr[r + 1]
             pick_weighted(
                 state, data, rule.by_events, stop, sizes, wrong_values, right, pool, weights, chosen

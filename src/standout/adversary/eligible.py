@@ -57,7 +57,7 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
 
 def check_channels(who: Adversary, dataset: Catalog) -> None:
     """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
-    check_names(dataset, who.within or ())
+    check_names(dataset, who.further_known)
     if who.knows == 0 and not who.given(dataset):
         raise ParameterError(
             "knows=0: no attribute of the person is known; name one (within=), or use knows=1"

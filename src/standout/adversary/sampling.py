@@ -17,6 +17,7 @@ from standout.adversary.level_draws import (
     draw_channels,
     with_attributes,
 )
+from standout.adversary.ranked import certain
 from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
@@ -48,6 +49,7 @@ def _rule_of(
         wrong_items=who.wrong_kind == "item",
         n_rare=-1 if chosen.split is None else chosen.split.n_first,
         by_events=chosen.by_events,
+        ranked=chosen.ranked,
         tells_value=tells_value,
         value_steps=errors.steps,
         value_step=errors.step,
@@ -75,6 +77,8 @@ def _source_of(
     if who.wrong and who.wrong_kind == "value":
         test = entry_test(who, dataset)
         fine = np.ones(rows.item.size, np.bool_) if test is None else test.passing(rows)
+    if who.pick_rule(dataset).ranked:
+        fine = certain(dataset, rows)
     return Source(
         key=rows.keys,
         ptr=rows.ptr,

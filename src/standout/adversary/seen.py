@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from standout.data.catalog import Catalog
+from standout.views.ranks import is_ranked
 from standout.views.view import see, view_of
 
 if TYPE_CHECKING:
@@ -15,9 +16,12 @@ def seen_through(dataset: Catalog, who: Adversary | None) -> Any:
     """The dataset as the adversary sees it: her view of it, with joint codes of the channels that she knows.
 
     What is seen through a view is a `Dataset`. Records keep their indices. In what is seen, the
-    adversary is `who.without_view`: a view is applied once.
+    adversary is `who.without_view`: a view is applied once. A ranked choice adds its ranks behind the
+    view, also once.
     """
     if who is None:
         return dataset
-    view = view_of(who.view)
+    view, ranking = view_of(who.view), who.ranking
+    if ranking is not None and not is_ranked(dataset):
+        view = ranking if view is None else view | ranking
     return who.read_by(dataset if view is None else see(dataset, view))

@@ -12,11 +12,13 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.choices import PickRule
 from standout.adversary.choosing import Condition, count_eligible
 from standout.adversary.eligible import conditions, entry_test
+from standout.adversary.ranked import rank_of_codes
 from standout.arrays import Array
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.scoring.factors import ByCount, BySum, RecordFactor, SumOfCounts
 from standout.scoring.pick_weights import ByPickWeight
+from standout.scoring.ranked_ways import RankedWays
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +106,8 @@ def _log_pick(who: Adversary, dataset: Catalog) -> RecordFactor:
         able = pickable.sum() - count >= who.most_wrong
     test = entry_test(who, dataset)
     chosen = who.pick_rule(dataset)
+    if chosen.ranked:
+        return RankedWays(rank_of_codes(dataset), right, every, int(dataset.longest))
     if chosen.weighted:
         # the probability of a pick depends on the weights of the items that are known
         enough = ByCount(np.where(able & (count >= right), 0.0, np.inf), every)

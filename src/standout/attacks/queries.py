@@ -49,7 +49,7 @@ def first_channel(dataset: JointDataset, facts: Facts) -> tuple[Catalog, Facts]:
     name = dataset.entry_channels[0].name if dataset.entry_channels else ""
     who = facts.adversary
     if who is not None:
-        within = who.value_within if name == "value" else (who.within or {}).get(name)
+        within = who.value_within if name == "value" else who.further_known.get(name)
         who = replace(who, knows=max(who.knows, 1), value_within=within, within=None)
     assert dataset.whole is not None
     if not name:

@@ -6,6 +6,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -302,7 +303,9 @@ class Audit:
         there = target[target >= 0]
         if there.size == 0:
             return None
-        lengths = seen_through(self.release, who).lengths_of(there)
+        # a ranked choice sees the first items alone; a record that is found reveals all of them
+        every = seen_through(self.release, replace(who, choose="uniform"))
+        lengths = every.lengths_of(there)
         return float(np.maximum(lengths - who.n_right_items, 0).mean())
 
     def __repr__(self) -> str:

@@ -144,7 +144,7 @@ def _other_labels(audit: Audit) -> str:
 
 def _of_channels(audit: Audit) -> list[str]:
     """Which attackers ran on a release that a defense made, where further channels are known."""
-    if audit.release.mechanism is None or not any(who.within for who in audit.adversaries):
+    if audit.release.mechanism is None or not any(who.further_known for who in audit.adversaries):
         return []
     return [
         "Further channels and attributes: the published parameters of the defense cannot be stated for several channels at "
@@ -168,9 +168,13 @@ def _of_views(audit: Audit) -> list[str]:
     """What the views noted, and which attackers ran on a release that a defense made."""
     made = []
     release = audit.release
-    for who in {who.view: who for who in audit.adversaries if who.view is not None}.values():
-        view, seen = who.to_dict()["view"], seen_through(release, who)
+    viewed = [who for who in audit.adversaries if who.view is not None or who.ranking is not None]
+    for who in {(who.view, who.ranking): who for who in viewed}.values():
+        seen = seen_through(release, who)
         made += [f"View {note}." for note in view_notes(release, seen)]
+        if who.view is None:  # what a defense did to ranks is said of all further channels
+            continue
+        view = who.to_dict()["view"]
         if release.mechanism is None or not any(a.kind for a in audit.experiment.attackers):
             continue
         made.append(
@@ -179,7 +183,7 @@ def _of_views(audit: Audit) -> list[str]:
             else f"View {view}: the published parameters of {release.defense} cannot be stated after the view; the fitted "
             "attacker, who estimates the errors from the data, takes the adaptive attacker's place."
         )
-    return made
+    return list(dict.fromkeys(made))
 
 
 def _other_scales(audit: Audit) -> list[str]:

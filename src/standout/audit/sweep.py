@@ -14,6 +14,7 @@ from standout.arrays import Array
 from standout.audit.defaults import SWEEPS
 from standout.data.background import background
 from standout.data.catalog import Catalog
+from standout.data.channels import level_names
 from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import ParameterError
@@ -121,6 +122,8 @@ def default_sweep(
         if 0 in (axes.knows or ()):
             made.insert(0, Adversary(knows=0, within=axes.within, choose=axes.choose))
         return [replace(who, view=axes.view, within=axes.within) for who in made]
+    if axes.wrong is None and Adversary(knows=1, choose=axes.choose).ranking is not None:
+        axes = replace(axes, wrong=(0,))
     amounts = axes.knows or _amounts(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
     cells = [
@@ -152,7 +155,8 @@ def fitting(who: Adversary, dataset: Catalog) -> Adversary:
     check_channels(who, dataset)
     if who.gamma is not None and not dataset.has_value:
         raise ParameterError(f"gamma={who.gamma:g}: the data has no values; leave gamma out")
-    return who if dataset.has_value or who.value_within is None else replace(who, value_within=None)
+    there = "value" in level_names(dataset)
+    return who if there or who.value_within is None else replace(who, value_within=None)
 
 
 def _adversary(

@@ -150,10 +150,11 @@ class Known:
     within
         Tolerance of further channels and of attributes that are known: price=10%,quantity=0,age=2.
     choose
-        How known items are chosen: uniform, event, popular, outside-top:K, rare:SHARE@T.
+        How known items are chosen: uniform, event, popular, favorite, recent, rarest,
+        outside-top:K, rare:SHARE@T.
     view
-        What is known in place of the items: groups:FILE.csv (two columns, item and group),
-        sequence. See docs/views.md.
+        What is known in place of the items (groups:FILE.csv, sequence) or can be known with them
+        (hour-of-day, weekday, counts, totals). See docs/views.md.
     """
 
     panel: ClassVar[str | None] = None

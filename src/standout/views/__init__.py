@@ -1,1 +1,1 @@
-"""What anyone can compute from a release: its entries with other items."""
+"""What anyone can compute from a release: its entries with other items, or with further channels."""

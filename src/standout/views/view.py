@@ -173,7 +173,14 @@ def noted(dataset: Dataset, *notes: str) -> Dataset:
 
 
 _REGISTRY: dict[str, Callable[..., View]] = {}
-_BUILT_IN = {"groups": "groups", "sequence": "sequence"}
+_BUILT_IN = {
+    "groups": "groups",
+    "sequence": "sequence",
+    "hour-of-day": "times",
+    "weekday": "times",
+    "counts": "amounts",
+    "totals": "amounts",
+}
 _STAGE = re.compile(r"\s*([\w-]+)\s*(?::(.*?))?(?:\?([a-z_]+=[^?]*))?\s*", re.DOTALL)
 
 V = TypeVar("V", bound=type[View])
