@@ -23,7 +23,7 @@ def describe(who: Adversary, resolution: str = "day") -> str:
     >>> describe(Adversary(knows=4, wrong=1, value_within=None, time_within=14))
     '4 items, 1 with wrong days, days ±14'
     """
-    words = [f"{who.knows} item{'' if who.knows == 1 else 's'}"]
+    words = [who.choice.amount(who.knows)]
     if who.wrong_varies:
         what = "wrong" if who.wrong_kind == "value" else "a wrong item"
         words.append(f"each fact {what} with probability {100 * who.wrong:g} %")
@@ -40,7 +40,7 @@ def describe(who: Adversary, resolution: str = "day") -> str:
         words.append(channel_words(name, within))
     if who.time_within is not None:
         words.append(time_words(who.time_within, resolution))
-    if chosen := who.choice.words:
+    if who.choice.grouping is None and (chosen := who.choice.words):
         words.append(chosen)
     if who.length_within is not None:
         words.append(f"length ±{100 * who.length_within:g} %")

@@ -144,7 +144,9 @@ class Known:
     within
         Tolerance of further channels and of attributes that are known: price=10%,quantity=0,age=2.
     choose
-        How known items are chosen: uniform, event, popular, outside-top:K, rare:SHARE@T.
+        How known items are chosen: uniform, event, popular, outside-top:K, rare:SHARE@T; items of
+        one receipt (together:COLUMN, with --channel COLUMN), day (together:day) or week
+        (window:7d), or one after the other (consecutive).
     view
         What is known in place of the items: groups:FILE.csv (two columns, item and group),
         sequence. See docs/views.md.
