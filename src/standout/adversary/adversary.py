@@ -10,7 +10,7 @@ import numpy as np
 
 from standout.adversary.choices import Choice, PickRule, parse_choice
 from standout.adversary.choosing import choose_records, count_eligible, record_indices
-from standout.adversary.eligible import conditions
+from standout.adversary.eligible import conditions, none_eligible
 from standout.adversary.level_errors import ChannelError, LevelErrors, channels_of
 from standout.adversary.numbers import is_number, is_whole, tolerance_of
 from standout.adversary.ranked import check_ranked
@@ -67,7 +67,8 @@ class Adversary:
         How the known items are chosen: "uniform", "event" (random events: an item with ten events
         is ten times as likely), "popular" (in proportion to how many people hold the item),
         "favorite" (the most frequent items), "recent" (the last ones), "rarest" (held by the fewest
-        people), each with its rank; "outside-top:K", "rare:SHARE@T", or a name of
+        people), each with its rank; "outside-top:K", "rare:SHARE@T", "together:COLUMN" (of one group, such as a receipt, or of
+        one "day"), "window:7d" (of one week), "consecutive" (one after the other), or a name of
         `standout.extend.register_choice`.
     gamma
         DSS12 noise in place of `value_within`: a real number uniform in ±gamma × (range of the
@@ -120,7 +121,8 @@ class Adversary:
             raise ParameterError(
                 f"choose={self.choose!r}: use a text like 'uniform' or 'outside-top:500'"
             )
-        parse_choice(self.choose)
+        if parse_choice(self.choose).grouping and self.wrong:
+            raise ParameterError(f"choose={self.choose!r}: all facts are right; use wrong=0")
         object.__setattr__(self, "view", view_of(self.view))
         self._settle_numbers()
         if self.ranking is not None:
@@ -363,10 +365,9 @@ class Adversary:
         a time known, and a value and a time of the release outside the tolerance. The right facts
         come from the remaining items.
 
-        Where the choice gives items weights (`event`, `popular`), each draw is in proportion to the
-        weights of the items that are left: wrong values first, among the items that can be wrong
-        (for `event`, by the number of their events that can be), then right facts among all items
-        that remain. The known event of an item is a random one of these events.
+        Where items have weights (`event`, `popular`), each draw is in proportion to those that are
+        left: wrong values first, among the items that can be wrong (for `event`, by the number of
+        such events), then right facts among all that remain. The known event is a random one.
 
         Wrong items do not depend on the choice. They are drawn by (record, item) pairs of the
         release, one after the other, among the items that the target lacks; value and time are
@@ -393,8 +394,6 @@ class Adversary:
             else record_indices(targets, dataset.n_records)
         )
         if chosen.size == 0:
-            raise EligibilityError(
-                f"no record holds enough items for an adversary who knows {self.words(dataset)}; lower knows={self.knows}"
-            )
+            raise EligibilityError(none_eligible(self, dataset))
         made = sample(self.without_view, seen_through(dataset, self), chosen, int(seed))
         return made if self.view is None else replace(made, adversary=self)

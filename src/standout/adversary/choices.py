@@ -14,8 +14,10 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from standout.adversary.grouping import Consecutive, Grouping, Together, Window
 from standout.arrays import Array
 from standout.data.catalog import Catalog
+from standout.data.times import days_within
 from standout.errors import ParameterError
 from standout.views.ranks import FrequentView, LatestView, RankView, RarestView
 
@@ -132,6 +134,8 @@ class Choice(ABC):
     name: ClassVar[str] = ""
     usage: ClassVar[str] = ""
     """How `choose` is written, for error messages; by default, the name."""
+    grouping: Grouping | None = None
+    """Relation among the known items, for choices in groups; None = there is none."""
 
     def __init__(self, arguments: str = "") -> None:
         if arguments:
@@ -212,6 +216,16 @@ def choice_sentence(text: str) -> str:
     """The sentence of a choice, likewise."""
     known = text.partition(":")[0] in _REGISTRY
     return parse_choice(text).sentence if known else f" (choice: {text})"
+
+
+def choice_amount(text: str, n: int) -> str:
+    """The number of items of a choice, likewise.
+
+    >>> choice_amount("together:receipt", 2), choice_amount("consecutive", 2), choice_amount("uniform", 1)
+    ('2 items of one receipt', '2 consecutive items', '1 item')
+    """
+    known = text.partition(":")[0] in _REGISTRY
+    return (parse_choice(text) if known else UniformChoice()).amount(n)
 
 
 @register_choice("uniform")
@@ -339,8 +353,8 @@ class RankedChoice(Choice):
 
     @property
     def sentence(self) -> str:
-        """Which items are known."""
-        return f" (the {self.ranking.words}{self.in_order})"
+        """Nothing: the number of items names them."""
+        return ""
 
     def amount(self, knows: int) -> str:
         """Return the choice with the number of items."""
@@ -370,3 +384,72 @@ class RarestChoice(RankedChoice):
     """The items of the target that the fewest people hold."""
 
     ranking = RarestView
+
+
+class GroupedChoice(Choice):
+    """Items that are related; within the relation, every item is equally likely. A subclass sets `grouping`."""
+
+    grouping: Grouping
+
+    def compile(self, catalog: Catalog, knows: int) -> PickRule:
+        """Return a rule without marks and weights: the relation is the choice's `grouping`."""
+        return PickRule()
+
+    @property
+    def words(self) -> str:
+        """The relation."""
+        return self.grouping.words
+
+    @property
+    def sentence(self) -> str:
+        """Nothing: the number of items names the relation."""
+        return ""
+
+    def amount(self, n: int) -> str:
+        """The number of items, and the relation."""
+        return f"{super().amount(n)} {self.words}"
+
+
+@register_choice("together")
+class TogetherChoice(GroupedChoice):
+    """A random group of the target that holds enough items, and random items of it."""
+
+    usage = "together:COLUMN (or together:day)"
+
+    def __init__(self, arguments: str = "") -> None:
+        if not arguments.isidentifier():
+            raise ValueError
+        self.grouping, self.text = Together(arguments), f"together:{arguments}"
+
+
+@register_choice("window")
+class WindowChoice(GroupedChoice):
+    """A random event, and random items of the span of time that begins with it, among spans that hold enough items."""
+
+    usage = "window:7d"
+
+    def __init__(self, arguments: str = "") -> None:
+        try:
+            positive = days_within(arguments) > 0
+        except ParameterError:
+            positive = False
+        if not positive:
+            raise ValueError
+        self.grouping, self.text = Window(arguments), f"window:{arguments}"
+
+
+@register_choice("consecutive")
+class ConsecutiveChoice(GroupedChoice):
+    """The first event of each item from a random event on, until there are enough distinct items.
+
+    Events at the same time are in random order. The first event is one that enough distinct items
+    follow, itself included.
+    """
+
+    def __init__(self, arguments: str = "") -> None:
+        super().__init__(arguments)
+        self.grouping = Consecutive()
+
+    def amount(self, n: int) -> str:
+        """The number of items, and the relation."""
+        return f"{n} consecutive item{'' if n == 1 else 's'}"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from standout.adversary.counts import ItemCount
+from standout.adversary.grouping import GroupSize
 from standout.adversary.splitmix import start
 from standout.arrays import Array
 from standout.data.cache import once
@@ -27,7 +28,7 @@ DRAWS_KEPT, MOST_KEPT = 64, 20_000
 class Condition:
     """Bounds of a number of items: a record is eligible if every condition holds."""
 
-    count: ItemCount
+    count: ItemCount | GroupSize
     least: int
     most: int | None = None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from standout.adversary.grouping import GroupSize
 from standout.arrays import Array
 from standout.data.cache import once
 from standout.data.catalog import Catalog
@@ -75,7 +76,7 @@ class ItemCount:
 class CountRecords(Task[Sums]):
     """How many records hold 0, 1, … items that count."""
 
-    count: ItemCount
+    count: ItemCount | GroupSize
     longest: int
     """Most items of a record."""
 

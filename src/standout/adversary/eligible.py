@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from standout.adversary.choosing import Condition
-from standout.adversary.counts import EntryTest, ItemCount
+from standout.adversary.counts import CountRecords, EntryTest, ItemCount
+from standout.adversary.grouping import GroupSize
 from standout.adversary.level_errors import channels_of
+from standout.adversary.seen import seen_through
 from standout.data.background import background
 from standout.data.catalog import Catalog
 from standout.data.channels import check_names
@@ -19,8 +21,16 @@ if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
 
 
-def conditions(who: Adversary, data: Catalog) -> tuple[Condition, ...]:
-    """Conditions that a record must satisfy to be a target of this adversary."""
+def conditions(who: Adversary, data: Catalog, *, related: bool = True) -> tuple[Condition, ...]:
+    """Conditions that a record must satisfy to be a target of this adversary.
+
+    Parameters
+    ----------
+    who, data
+        The adversary, and the data as she sees it.
+    related
+        Whether the relation among the known items is one of them.
+    """
     check_channels(who, data)
     pools = [(None if marks.all() else marks, n) for marks, n in who.pools(data)]
     split = who.pick_rule(data).split
@@ -32,7 +42,24 @@ def conditions(who: Adversary, data: Catalog) -> tuple[Condition, ...]:
         made.append(Condition(held, 0, int(who.pickable(data).sum()) - who.most_wrong))
     elif (test := entry_test(who, data)) is not None:
         made += [Condition(ItemCount(marks, test), min(n, who.most_wrong)) for marks, n in pools]
+    if related and (grouping := who.choice.grouping):
+        made.append(Condition(grouping.size(data), who.knows))
     return tuple(made)
+
+
+def none_eligible(who: Adversary, dataset: Catalog) -> str:
+    """Error: no record can be a target of this adversary."""
+    words, largest = who.words(dataset), ""
+    if grouping := who.choice.grouping:
+        seen = seen_through(dataset, who)
+        most = largest_group(grouping.size(seen), seen)
+        largest = f" (at most {most:,} item{'' if most == 1 else 's'} {grouping.words})"
+    return f"no record holds enough items for an adversary who knows {words}{largest}; lower knows={who.knows}"
+
+
+def largest_group(size: GroupSize, data: Catalog) -> int:
+    """Most items that can be known of any record."""
+    return int(np.flatnonzero(data.map(CountRecords(size, data.longest)).total).max(initial=0))
 
 
 def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
@@ -58,6 +85,8 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
 def check_channels(who: Adversary, dataset: Catalog) -> None:
     """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
     check_names(dataset, who.further_known)
+    if (grouping := who.choice.grouping) and (lacking := grouping.lacking(dataset)):
+        raise ParameterError(lacking)
     if who.knows == 0 and not who.given(dataset):
         raise ParameterError(
             "knows=0: no attribute of the person is known; name one (within=), or use knows=1"

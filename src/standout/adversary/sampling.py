@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from standout.adversary.adversary import Adversary
@@ -9,6 +11,7 @@ from standout.adversary.choices import PickRule
 from standout.adversary.choosing import draw_order, satisfied
 from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
+from standout.adversary.group_draws import Groups, draw_grouped
 from standout.adversary.holders import PickHolders
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.level_draws import (
@@ -123,14 +126,15 @@ def sample(
     data = _source_of(who, dataset, rows, pickable, kernel.errors(levels), value_scale)
     entry = np.full(n, -1, np.int64)
     salt = np.zeros(n if who.wrong and rule.wrong_items else 0, np.uint64)
+    kernel, pool = _drawn_by(who, dataset, rows, marked)
 
     def draw(lo: int) -> None:
         part, facts = slice(lo, lo + _AT_ONCE), slice(lo * who.knows, (lo + _AT_ONCE) * who.knows)
-        draw_queries(
+        kernel(
             place[part],
             np.uint64(seed % 2**64),
             data,
-            marked,
+            pool,
             rule,
             rows.lengths,
             item[facts],
@@ -160,6 +164,15 @@ def sample(
     )
     given = draw_attributes(known, dataset, rows, place, seed)
     return with_attributes(made, given) if given else made
+
+
+def _drawn_by(who: Adversary, dataset: Catalog, rows: Rows, marked: Array) -> tuple[Any, Any]:
+    """The compiled draw, and what it picks from: marked items, or items that are related."""
+    grouping = who.choice.grouping
+    if grouping is None:
+        return draw_queries, marked
+    places, width = grouping.places(dataset, rows), grouping.width(dataset)
+    return draw_grouped, Groups(places, width, grouping.per_group, grouping.in_order)
 
 
 def _check_eligible(who: Adversary, dataset: Catalog, rows: Rows, place: Array) -> None:

@@ -40,7 +40,8 @@ def describe(who: Adversary, resolution: str = "day") -> str:
         words.append(channel_words(name, within))
     if who.time_within is not None:
         words.append(time_words(who.time_within, resolution))
-    if who.ranking is None and (chosen := who.choice.words):
+    by_amount = who.ranking is not None or who.choice.grouping is not None
+    if not by_amount and (chosen := who.choice.words):
         words.append(chosen)
     if who.length_within is not None:
         words.append(f"length ±{100 * who.length_within:g} %")

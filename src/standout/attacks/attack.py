@@ -64,6 +64,12 @@ class Attack(ABC):
         """Sharpness of the lineup Π(r) ∝ exp(beta · score) in integer score units; None = uniform over the matching set."""
         return self.known_beta(seen.plan)
 
+    def review(
+        self, dataset: Catalog, facts: Facts, verdicts: Verdicts, watch: Array, exclude: Array
+    ) -> Verdicts:
+        """Return the verdicts, or others after a look at the best records; the parameters are those of `run`."""
+        return verdicts
+
     def posterior(self, seen: Outcome) -> Array:
         """P(the best record is the target) per query, absence allowed for; NaN for attacks without a model."""
         return np.full(seen.plan.n_queries, np.nan)
@@ -253,7 +259,7 @@ class Attack(ABC):
             done += part.n_queries
             if progress:
                 progress(part.n_queries)
-        return Verdicts.concatenate(parts)
+        return self.review(dataset, facts, Verdicts.concatenate(parts), seen, gone)
 
     def run_both(
         self,
@@ -299,7 +305,11 @@ class Attack(ABC):
             if progress:
                 progress(2 * part.n_queries)
         with_target, without = zip(*parts, strict=True)
-        return Verdicts.concatenate(list(with_target)), Verdicts.concatenate(list(without))
+        answers = Verdicts.concatenate(list(with_target)), Verdicts.concatenate(list(without))
+        return (
+            self.review(dataset, facts, answers[0], gone, nobody),
+            self.review(dataset, facts, answers[1], nobody, gone),
+        )
 
     def __repr__(self) -> str:
         options = ", ".join(f"{k}={v!r}" for k, v in self.options().items())

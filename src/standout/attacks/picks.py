@@ -62,7 +62,8 @@ def picks(who: Adversary, dataset: Catalog) -> Picks:
 
 
 def _picks(who: Adversary, dataset: Catalog) -> Picks:
-    pickable, able = who.pickable(dataset), conditions(who, dataset)
+    # a relation among the items is not used: all items of a record count as equally likely
+    pickable, able = who.pickable(dataset), conditions(who, dataset, related=False)
     right, n_marked = who.n_right_items, -1
     marked = np.zeros(dataset.n_items, np.bool_)
     chosen = who.pick_rule(dataset)

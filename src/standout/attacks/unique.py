@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.grouping import Grouping
 from standout.adversary.knowledge import Facts, Knowledge
 from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.bayes import NATS_PER_FACT, ValueTables, exact_tables
+from standout.attacks.queries import query_batches
+from standout.attacks.related_facts import hold_related
 from standout.attacks.tables import Known
 from standout.attacks.unicity import Unicity
-from standout.attacks.verdicts import Outcome
+from standout.attacks.verdicts import Outcome, Verdicts
 from standout.data.catalog import Catalog
-from standout.engines.engine import Engine
+from standout.engines.engine import Engine, engine
 from standout.scoring.factors import ByCount
 from standout.scoring.plan import Combine, ExactTables, Plan, Tie, fixed_point
+from standout.scoring.tasks import FindAbove, Score
+
+FEW = 32
+"""Candidates per query that are looked at first; two that fit settle most queries."""
+AT_ONCE = 4096
+"""Candidates of one query whose entries are looked at together."""
 
 
 class Unique(Unicity):
@@ -26,7 +37,8 @@ class Unique(Unicity):
     wrong values, it holds all items, disagrees with w facts in every known channel and agrees with
     all others. A fact without a value or time that the adversary would know comes only from an
     entry without one, if the knowledge was drawn from this release. How facts are chosen plays no
-    role.
+    role, except for a relation among them (of one receipt, of one week, consecutive): a record must
+    hold all facts in that relation, if the release shows it.
     """
 
     def compile(self, dataset: Catalog, facts: Facts, exclude: Array) -> Plan:
@@ -59,6 +71,60 @@ class Unique(Unicity):
         n = seen.partials.n
         return np.where(n > 0, 1.0 / np.maximum(n, 1), 0.0), n == 1
 
+    def review(
+        self, dataset: Catalog, facts: Facts, verdicts: Verdicts, watch: Array, exclude: Array
+    ) -> Verdicts:
+        """Match iff exactly one of the records holds the facts in their relation."""
+        grouping = facts.adversary and facts.adversary.choice.grouping
+        if not grouping or grouping.lacking(dataset):
+            return verdicts
+        alone = self._alone(dataset, facts, grouping, exclude)
+        matched = alone >= 0
+        right = matched & (alone == watch)
+        return replace(
+            verdicts,
+            best=np.where(matched, alone, verdicts.best),
+            matched=matched,
+            n_tied=np.where(matched, 1, verdicts.n_tied),
+            rank=np.where(right, 1, verdicts.rank),
+            credit=np.where(matched & (watch >= 0), right, verdicts.credit),
+        )
+
+    def _alone(self, dataset: Catalog, facts: Facts, grouping: Grouping, exclude: Array) -> Array:
+        """Per query: the only record that could have produced the facts in their relation; -1 where there is none or several."""
+        out = np.full(facts.n_queries, -1, np.int64)
+        done = 0
+        for part, gone in query_batches(dataset, facts, exclude, False, engine("memory", dataset)):
+            plan = super().compile(dataset, part, gone)
+            found, cut = dataset.map(Score(plan, k=FEW)), plan.tables.query.cut
+            query, turn = np.nonzero(found.top_score >= cut[:, None])
+            query, record = query, found.top[query, turn]
+            n, last = _count(dataset, part, grouping, query, record)
+            # where more records agree with the facts than were listed, two that hold them are enough
+            for q in np.flatnonzero((found.n_cut > FEW) & (n < 2)).tolist():
+                one = super().compile(dataset, part.part(q, q + 1), gone[q : q + 1])
+                listed = dataset.map(FindAbove(one, one.tables.query.cut)).record
+                n[q], last[q] = 0, -1
+                for lo in range(0, listed.size, AT_ONCE):
+                    some = listed[lo : lo + AT_ONCE]
+                    more, held = _count(dataset, part, grouping, np.full(some.size, q), some)
+                    n[q], last[q] = n[q] + more[q], max(last[q], held[q])
+                    if n[q] > 1:
+                        break
+            out[done : done + part.n_queries] = np.where(n == 1, last, -1)
+            done += part.n_queries
+        return out
+
+
+def _count(
+    dataset: Catalog, facts: Facts, grouping: Grouping, query: Array, record: Array
+) -> tuple[Array, Array]:
+    """Per query: number of its candidates that hold the facts in their relation, and one of them (-1 = none)."""
+    held = hold_related(dataset, facts, grouping, query, record)
+    one = np.full(facts.n_queries, -1, np.int64)
+    one[query[held]] = record[held]
+    return np.bincount(query[held], minlength=facts.n_queries), one
+
 
 def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
     """Why uniqueness is not defined for this adversary, or on this release; nothing if it is.
@@ -81,6 +147,8 @@ def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
         what = "this view" if view else "further channels"
         return f"what the defense did cannot be stated for {what}, so a record that disagrees with the facts is not excluded"
     swapped = made.attributes > 0
+    related = who.choice.grouping
+    reads_time = who.tells_time(release) or (related is not None and release.has_time)
     removed = made.lost > 0 or made.hidden > 0 or made.cap is not None
     changed = [
         what
@@ -89,7 +157,8 @@ def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
             ("removes entries", removed),
             ("moves entries to other records", made.moved > 0 or made.replaced > 0),
             ("changes values", who.tells_value(release) and (swapped or made.value is not None)),
-            ("changes times", who.tells_time(release) and (swapped or made.time is not None)),
+            ("changes times", reads_time and (swapped or made.time is not None)),
+            ("exchanges what belongs to an entry", related is not None and swapped),
         )
         if known
     ]
@@ -99,7 +168,7 @@ def why_not_unique(who: Adversary, release: Catalog | None = None) -> str:
 
 
 def is_unique(
-    release: Catalog, knowledge: Knowledge, target: Array, engine: str | Engine = "memory"
+    release: Catalog, knowledge: Knowledge, target: Array, engine_: str | Engine = "memory"
 ) -> Array:
     """Bool (queries): whether the target's record is the only one that could have produced what is known.
 
@@ -111,10 +180,10 @@ def is_unique(
         Drawn by an adversary with a fixed number of wrong facts (`why_not_unique`).
     target
         Record of each query in the release, -1 = not released, and so not unique.
-    engine
+    engine_
         Name of an engine, or an engine.
     """
-    seen = Unique().run(release, knowledge, engine, watch=target, lineup=False)
+    seen = Unique().run(release, knowledge, engine_, watch=target, lineup=False)
     return np.asarray(seen.matched & (seen.credit == 1.0))
 
 

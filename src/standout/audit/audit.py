@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.eligible import none_eligible
 from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.attack import Attack
@@ -25,6 +26,7 @@ from standout.audit.domain import beside_sweep, choose_domain
 from standout.audit.findings import SCHEMA_VERSION, Findings
 from standout.audit.judge import judge
 from standout.audit.measures import hits_of
+from standout.audit.related import relation
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import strongest
 from standout.audit.sweep import default_sweep, fitting
@@ -218,6 +220,8 @@ class Audit:
                 plan.append((who, n_eligible, targets))
         if not plan:
             least = min(self.adversaries, key=lambda who: who.knows)
+            if least.choice.grouping:
+                raise EligibilityError(none_eligible(least, self.source))
             longest = seen_through(self.source, least).longest
             raise EligibilityError(
                 f"no eligible target: the longest record holds {longest} items, the least demanding "
@@ -295,6 +299,7 @@ class Audit:
             "strongest": best,
             "uncertainty": _uncertainty(judged, best),
             "attacks": judged,
+            **relation(who, seen, outcomes),
             **awareness(judged, ran),
         }
 

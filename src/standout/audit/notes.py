@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from standout.adversary.seen import seen_through
+from standout.audit.related import relation_notes
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
 from standout.data.channels import level_names
@@ -34,6 +35,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         *_coarser_than_source(audit.source),
         *_without_candidates(results),
         *_weights_not_used(audit),
+        *relation_notes(results),
         *_of_views(audit),
         *_of_channels(audit),
         *_not_in_release(audit),
@@ -105,7 +107,12 @@ def _not_tried(audit: Audit) -> str:
     lost = [k for k in AMOUNTS if k > most]
     if not lost:
         return ""
-    seen = seen_through(audit.source, audit.adversaries[0])
+    seen, who = seen_through(audit.source, audit.adversaries[0]), audit.adversaries[0]
+    if related := who.choice.grouping:
+        amount = who.choice.amount(lost[0])
+        return (
+            f"Too few records hold {amount}: the sweep stops at {most} known items {related.words}."
+        )
     held = int(seen.length_counts[lost[0] :].sum())
     return f"Too few records ({held:,}) hold {lost[0]} items or more: the sweep stops at {most} known items."
 

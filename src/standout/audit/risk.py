@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.eligible import none_eligible
 from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.audit.measures import is_sure
@@ -152,9 +153,7 @@ def risk(
     who = fitting(adversary, data)
     n_eligible, persons = who.choose_targets(data, target_number(targets), job.seed)
     if persons.size == 0:
-        raise EligibilityError(
-            f"no record holds enough items for an adversary who knows {who.words(data)}; lower knows={who.knows}"
-        )
+        raise EligibilityError(none_eligible(who, data))
     persons = np.sort(persons)
     guesser = job.attackers_for(who)[:1]
     sums = {name: np.zeros(persons.size) for name in ("unique", "found", "sure")}

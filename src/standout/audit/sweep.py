@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.choices import parse_choice
 from standout.adversary.eligible import check_channels
 from standout.adversary.seen import seen_through
 from standout.arrays import Array
@@ -126,11 +127,12 @@ def default_sweep(
         axes = replace(axes, wrong=(0,))
     amounts = axes.knows or _amounts(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
+    related = parse_choice(axes.choose).grouping is not None  # all facts are right
     cells = [
         (row, k, w)
         for row in rows
         for k in amounts
-        for w in _wrongs(k, axes.wrong)
+        for w in ((0,) if related and axes.wrong is None else _wrongs(k, axes.wrong))
         if not (w and axes.wrong_kind == "value" and row == (None, None))
     ]
     if size == "default" and len(cells) > ABOUT:

@@ -151,7 +151,8 @@ class Known:
         Tolerance of further channels and of attributes that are known: price=10%,quantity=0,age=2.
     choose
         How known items are chosen: uniform, event, popular, favorite, recent, rarest,
-        outside-top:K, rare:SHARE@T.
+        outside-top:K, rare:SHARE@T; items of one receipt (together:COLUMN, with --channel COLUMN),
+        day (together:day) or week (window:7d), or one after the other (consecutive).
     view
         What is known in place of the items (groups:FILE.csv, sequence) or can be known with them
         (hour-of-day, weekday, counts, totals). See docs/views.md.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from standout.adversary.choices import choice_sentence, choice_words
+from standout.adversary.choices import choice_amount, choice_sentence, choice_words
 from standout.data.times import time_words, within_text
 from standout.data.values import channel_words as further_words
 from standout.data.values import value_words
-from standout.report.words import several
 
 Plain = Mapping[str, Any]
 
@@ -108,7 +107,7 @@ def phrase(adversary: Plain) -> str:
     """
     n, wrong = int(adversary["knows"]), float(adversary["wrong"])
     random = adversary.get("event") if adversary["choose"] == "event" else None
-    text = f"{n} random {random[n > 1]}" if random else several(n, "item")
+    text = f"{n} random {random[n > 1]}" if random else choice_amount(str(adversary["choose"]), n)
     if parts := _channel_words(adversary, "s" if n > 1 else ""):
         text += f", {'their' if n > 1 else 'its'} {parts}"
     if own := _within_words(adversary, given=True):
