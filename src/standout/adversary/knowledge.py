@@ -271,12 +271,12 @@ class Knowledge:
             and is_same_content(self.source, dataset.source)
         )
         chance = None
-        if from_source and dataset.mechanism is not None and dataset.mechanism.items is not None:
-            index, chance = _renamed(self.item, dataset.mechanism.items, dataset.item_labels)
+        if from_source and (names := _published_names(dataset)) is not None:
+            index, chance = self._find_items(dataset, names)
         elif self._index is not None and self._labels is dataset.item_labels:
             index = self._index
         else:
-            index = self._find_items(dataset)
+            index = self._find_items(dataset)[0]
             # a defense may have removed all items that are known of the targets
             if (index < 0).all() and not from_source:
                 raise InputError(
@@ -318,20 +318,37 @@ class Knowledge:
             )
         return left
 
-    def _find_items(self, dataset: Catalog) -> Array:
-        """Index of each fact's item, or of the item that stands for its attribute; -1 where the data has none."""
+    def _find_items(
+        self, dataset: Catalog, names: ItemMap | None = None
+    ) -> tuple[Array, Array | None]:
+        """Index of each fact's item, or of the item that stands for its attribute; -1 where the data has none.
+
+        With the names that a defense gave to items, also the chance that the item is the right one.
+        """
         given = dataset.attributes_read if isinstance(dataset, JointDataset) else ()
         n_items = dataset.n_items - len(given)
-        index = find_labels(dataset.item_labels[:n_items], self.item)
+        labels, chance = dataset.item_labels[:n_items], None
+        if names is None:
+            index = find_labels(labels, self.item)
+        else:
+            index, chance = _renamed(self.item, names, labels)
         if self.attribute is not None:
-            index[self.attribute != ""] = -1
+            about = self.attribute != ""
+            index[about] = -1
             for k, name in enumerate(given):
                 index[self.attribute == name] = n_items + k
-        return index
+            chance = None if chance is None else np.where(about, 1.0, chance)
+        return index, chance
 
     def __repr__(self) -> str:
         source = "sampled" if self.adversary else "from outside"
         return f"<Knowledge {self.n_queries:,} queries, {self.n_facts:,} facts, {source}>"
+
+
+def _published_names(dataset: Catalog) -> ItemMap | None:
+    """Names that a defense gave to the items, also where its other parameters cannot be stated for joint codes."""
+    whole = dataset.whole if isinstance(dataset, JointDataset) and dataset.whole else dataset
+    return None if whole.mechanism is None else whole.mechanism.items
 
 
 def _renamed(labels: Array, names: ItemMap, released: Array) -> tuple[Array, Array]:

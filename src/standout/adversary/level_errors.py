@@ -115,10 +115,14 @@ class LevelErrors:
         return out
 
     def outside(self, known: Array, code: Array) -> Array:
-        """Bool: whether the code has exactly the known channels and disagrees with each of them, pair by pair."""
+        """Bool: whether the code has exactly the known channels and disagrees with each of them, pair by pair.
+
+        Attributes of the person are never wrong.
+        """
         out = self.complete(known, code)
         for part, column in zip(self.parts, self.columns(known), strict=True):
-            out &= np.isnan(column) | ~part.inside(np.nan_to_num(column), code)
+            wrong = ~part.inside(np.nan_to_num(column), code)
+            out &= np.isnan(column) | (False if part.given else wrong)
         return out
 
     def complete(self, known: Array, code: Array) -> Array:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from standout.arrays import Array
-from standout.data.channels import JointCodes, check_name, level_names
-from standout.data.scale import Channel
+from standout.data.channels import JointCodes, level_names
+from standout.data.scale import Channel, check_name
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -58,6 +58,13 @@ def from_arrays(
     if resolution is not None:
         check_resolution(resolution)
     check_repeats(repeats, value is not None)
+    for columns, name in ((channels, "channels"), (attributes, "attributes")):
+        if columns is not None and (
+            not isinstance(columns, Mapping) or hasattr(columns, "columns")
+        ):
+            raise ParameterError(
+                f"{name} is a {type(columns).__name__}: give a dictionary of columns by name"
+            )
     further = {check_name(name): unmasked(column) for name, column in (channels or {}).items()}
     own = {check_name(name): unmasked(column) for name, column in (attributes or {}).items()}
     if both := further.keys() & own.keys():

@@ -354,14 +354,21 @@ def _read_channel(name: str, column: Any) -> tuple[Channel, Array]:
 
 
 def as_numbers(column: Any) -> Array | None:
-    """float64 with NaN for what is missing; None if the column holds anything else."""
+    """float64 with NaN for what is missing; None if the column holds anything else.
+
+    Whole numbers that float64 cannot tell apart are identifiers, and so labels.
+    """
     array = np.asarray(column)
+    if array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > 2**53:
+        return None
     if array.dtype.kind in "iuf":
         return array.astype(np.float64)
     if array.dtype.kind != "O":
         return None
     missing = np.array([x is None or type(x).__name__ in ("NAType", "NaTType") for x in array])
     if not all(isinstance(x, (int, float, np.number)) for x in array[~missing]):
+        return None
+    if any(isinstance(x, (int, np.integer)) and abs(int(x)) > 2**53 for x in array[~missing]):
         return None
     return np.where(missing, np.nan, np.where(missing, 0.0, array)).astype(np.float64)
 

@@ -56,6 +56,7 @@ def with_entries(
     levels: Any = None,
     day: Any = None,
     drop: Collection[str] = (),
+    further: Any = None,
 ) -> Dataset:
     """Dataset with the same records, but only some of the entries, or entries with other items, values and days.
 
@@ -77,7 +78,10 @@ def with_entries(
         Time of each kept entry in days since 1970-01-01, NaN = none: whole ticks of the dataset's
         resolution. The time origin moves only for a time before it.
     drop
-        Channels that the result lacks: "value", "time".
+        Channels that the result lacks: "value", "time", or a further one.
+    further
+        Index per kept entry of the entry of the dataset whose further channels it gets; its own by
+        default. Values and days are given apart.
     """
     kept = np.ones(dataset.n_entries, np.bool_) if keep is None else np.asarray(keep)
     if kept.dtype.kind not in "bi" or kept.shape != (dataset.n_entries,) or (kept < 0).any():
@@ -90,11 +94,17 @@ def with_entries(
         and value is None
         and levels is None
         and day is None
+        and further is None
         and not drop
     ):
         return replace(dataset, **_entries(dataset, ptr, at))
     changed = replace(dataset, **_entries(dataset, ptr, at))
     changed = replace(changed, **_items(changed, item, item_labels))
+    if further is not None and dataset.further is not None:
+        other = dataset.further.taken(np.asarray(further))
+        if dataset.has_value:
+            other = other.with_value(dataset.levels, changed.record_code)
+        changed = replace(changed, further=other)
     if value is not None or levels is not None:
         changed = replace(changed, **_values(changed, value, levels))
     if day is not None:

@@ -174,9 +174,10 @@ def moved_entries(source: Dataset, item: Array, comes_from: Array) -> Dataset:
 
 
 def attributes(source: Dataset, comes_from: Array) -> dict[str, Array]:
-    """Values and days for `with_entries`, each taken from the entry with that index."""
+    """Values, days and further channels for `with_entries`, each taken from the entry with that index."""
     columns = {"value": entry_values(source), "day": entry_days(source)}
-    return {name: column[comes_from] for name, column in columns.items() if column is not None}
+    moved = {name: column[comes_from] for name, column in columns.items() if column is not None}
+    return moved if source.further is None else moved | {"further": comes_from}
 
 
 def merged(changed: Dataset, source: Dataset) -> Dataset:
