@@ -190,9 +190,8 @@ def test_a_release_without_a_column_says_that_nothing_is_compared_there(tmp_path
     source = so.Dataset.read(tmp_path / "a.csv", **COLUMNS)
     release = read_release(tmp_path / "b.csv", source, COLUMNS, None)
     assert list(release.attributes) == ["postcode"]
-    assert (
-        "the release has no price and no age: nothing is compared there" in release.cleaning.notes
-    )
+    notes = " ".join(release.cleaning.notes)
+    assert "the release has no price and no age: nothing is compared there" in notes
     plain = so.Adversary(knows=2, within={"country": 0, "postcode": 0})
     knowing = so.Adversary(knows=2, within={"price": 0, "country": 0, "age": 0, "postcode": 0})
     made = [
@@ -241,3 +240,17 @@ def test_columns_proposes_channels_and_attributes(tmp_path, run):
     assert code == 0
     assert "--channel 'Unit_Price=Unit Price,country' --attributes 'age,postcode'" in shown
     assert "judged by a sample" in shown
+
+
+def test_a_release_that_writes_a_channel_in_another_way_is_not_called_safe():
+    rows = frame()
+    source = of_arrays(rows)
+    who = so.Adversary(knows=2, within={"price": "10%"})
+    in_words = of_arrays(rows.assign(**{"Unit Price": rows["Unit Price"].map(str)}))
+    for pair in ((source, in_words), (in_words, source)):
+        with pytest.raises(InputError, match=r"price holds .* which cannot be compared") as caught:
+            so.Audit(pair[0], who, release=pair[1])
+        assert "3.75" not in str(caught.value)
+    in_cents = of_arrays(rows.assign(**{"Unit Price": 100 * rows["Unit Price"]}))
+    made = so.Audit(source, [who], ["scoreboard-rh"], 20, release=in_cents).run()
+    assert any("No level of price of the source occurs" in note for note in made.warnings)

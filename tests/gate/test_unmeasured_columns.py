@@ -337,3 +337,22 @@ def test_rows_that_reading_drops_do_not_pass_unseen(write, policy, row):
     seen = so.check(so.Dataset.read(path), policy())
     assert seen.verdict == "unclear"
     assert "1 without a" in next(one["why"] for one in seen.table if one["limit"] == "rows")
+
+
+def test_a_channel_that_no_adversary_of_the_policy_knows_is_not_measured(write, tmp_path, policy):
+    price = {name: lambda k, r, i: 1 + (r + i) % 3 for name in ("price", "cost")}
+    path = write(**price, age=lambda k, r, i: 20 + r % 5)
+    ds = so.Dataset.read(path, record="user", value=None, channels="price", attributes="age")
+    seen = so.check(ds, policy())
+    assert seen.verdict == "unclear"
+    status = {c["name"]: c["status"] for c in seen.provenance["columns"]}
+    assert (status["price"], status["age"]) == ("not measured", "not measured")
+    assert list(seen.provenance["not_measured"]) == ["the channel price", "the attribute age"]
+
+    knowing = policy().read_text().replace("knows = ", "within = { price = 1, age = 0 }\nknows = ")
+    (tmp_path / "knowing.toml").write_text(knowing)
+    seen = so.check(ds, tmp_path / "knowing.toml")
+    status = {c["name"]: c["status"] for c in seen.provenance["columns"]}
+    assert (status["price"], status["age"]) == ("measured", "measured")
+    assert status["cost"] == "harmless"  # a copy of the price
+    assert list(seen.provenance["not_measured"]) == []

@@ -175,18 +175,7 @@ class Audit:
 
     def _described(self, data: Catalog) -> dict[str, Any]:
         """Shape of the source or of the release; channels and attributes that no adversary knew count as not measured."""
-        made = describe_data(data)
-        known = {name for who in self.adversaries for name in who.within or ()}
-        kinds = {
-            "channel": [channel.name for channel in data.channels],
-            "attribute": list(data.attributes),
-        }
-        more = [
-            f"the {kind} {name}"
-            for kind, names in kinds.items()
-            for name in names
-            if name not in known
-        ]
+        made, more = describe_data(data), notes.not_known(data, self.adversaries)
         return {**made, "not_measured": [*made["not_measured"], *more]}
 
     @cached_property

@@ -11,11 +11,12 @@ from standout.adversary.seen import seen_through
 from standout.audit.related import relation_notes
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
-from standout.data.channels import level_names
+from standout.data.channels import further_channels, level_names
 from standout.data.times import cut_words, finer_than
 from standout.views.view import view_notes
 
 if TYPE_CHECKING:
+    from standout.adversary.adversary import Adversary
     from standout.audit.audit import Audit
 
 Plain = Mapping[str, Any]
@@ -159,6 +160,18 @@ def _of_channels(audit: Audit) -> list[str]:
     ]
 
 
+def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
+    """Channels and attributes that the data has and none of the adversaries knew, in words."""
+    known = {name for who in adversaries for name in who.within or ()}
+    kinds = {
+        "channel": [channel.name for channel in data.channels],
+        "attribute": list(data.attributes),
+    }
+    return [
+        f"the {kind} {name}" for kind, names in kinds.items() for name in names if name not in known
+    ]
+
+
 def _not_in_release(audit: Audit) -> list[str]:
     """Note on known channels and attributes that the release lacks."""
     known = dict.fromkeys(name for who in audit.adversaries for name in who.within or ())
@@ -203,6 +216,17 @@ def _other_scales(audit: Audit) -> list[str]:
         made.append(
             "No value of the source occurs in the release: where values are known, the attacks find too few people if the "
             "release only uses another unit. Give both the same unit, or state the defense."
+        )
+    own, published = further_channels(source), further_channels(release)
+    apart = [
+        name
+        for name in own.keys() & published.keys()
+        if not np.isin(own[name].label_or_level, published[name].label_or_level).any()
+    ]
+    if apart:
+        made.append(
+            f"No level of {' and of '.join(sorted(apart))} of the source occurs in the release: where it is known, the attacks "
+            "find too few people if the release only writes it in another way. Write it alike in both."
         )
     if source.has_time and release.has_time and _apart(source, release):
         made.append(

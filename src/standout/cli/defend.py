@@ -30,9 +30,9 @@ def defend(
 ) -> None:
     """Apply a defense and write the release, with a manifest of the published parameters.
 
-    The release has the columns for record, item, value and time, called as in the input; all other
-    columns are left out. The ids of the records are kept, so that `standout audit SOURCE --release
-    FILE` can judge the release; --new-ids replaces them. `standout frontier` compares defenses.
+    The release has the columns for record, item, value and time and those of --channel and --attributes, called as
+    in the input; all other columns are left out. The ids of the records are kept, so that `standout audit SOURCE
+    --release FILE` can judge the release; --new-ids replaces them. `standout frontier` compares defenses.
 
     Example: standout defend ratings.csv --apply "drop-entries(share=0.5) | coarsen-time(to=month)"
     --out release.csv

@@ -204,7 +204,10 @@ def _with_notes(release: Dataset, source: Dataset) -> Dataset:
     missing = [name for name in level_names(source) if name not in (*level_names(release), "value")]
     if not missing:
         return release
-    note = f"the release has no {' and no '.join(missing)}: nothing is compared there"
+    note = (
+        f"the release has no {' and no '.join(missing)}: nothing is compared there "
+        "(if a column has it under another name, rename the column)"
+    )
     cleaning = replace(release.cleaning, notes=(*release.cleaning.notes, note))
     noted = replace(release, cleaning=cleaning)
     carry(release, noted)

@@ -164,6 +164,12 @@ def level_names(dataset: Catalog) -> list[str]:
     return [*own, *(channel.name for channel in dataset.channels), *dataset.attributes]
 
 
+def further_channels(dataset: Catalog) -> dict[str, Channel]:
+    """Scales of the channels beside the value and of the attributes, by name."""
+    owned = {name: attribute.channel for name, attribute in dataset.attributes.items()}
+    return {channel.name: channel for channel in dataset.channels} | owned
+
+
 def check_names(dataset: Catalog, names: Iterable[str]) -> None:
     """Refuse channels that the data does not have."""
     there = level_names(

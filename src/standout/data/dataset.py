@@ -122,7 +122,7 @@ class Dataset(DatasetSources, Catalog):
         return with_entries(self, keep, **changes)
 
     def to_arrow(self) -> Any:
-        """Arrow table with one row per entry: record, item, and value and time (a date) if the data has them."""
+        """Arrow table with one row per entry: record, item, and what the data has of value, channels, attributes and time."""
         from standout.data.export import to_arrow
 
         return to_arrow(self)

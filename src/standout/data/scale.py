@@ -153,6 +153,11 @@ class Channel(ValueScale):
         return "circle" if self.period else "line"
 
     @property
+    def label_or_level(self) -> Array:
+        """What the levels are: labels as text, or numbers."""
+        return self.levels if self.labels is None else self.labels.astype(str)
+
+    @property
     def label_array(self) -> Array:
         """Labels and period as arrays, for digests."""
         return np.array([self.period]) if self.labels is None else self.labels

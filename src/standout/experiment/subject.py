@@ -10,6 +10,7 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.catalog import Catalog
+from standout.data.channels import further_channels
 from standout.data.dataset import Dataset
 from standout.data.identifiers import direct_identifiers
 from standout.data.labels import find_labels
@@ -75,8 +76,28 @@ def released(
     if release is None and defense is not None:
         release = defense.apply(in_memory(source, "a defense"), seed=seed)
     if isinstance(release, Catalog) and release.mechanism is not None:
+        check_same_kinds(source, release)
         return release  # a strong defense may leave a single item
-    return source if release is None or release is source else source_of(release, "release")
+    if release is None or release is source:
+        return source
+    made = source_of(release, "release")
+    check_same_kinds(source, made)
+    return made
+
+
+def check_same_kinds(source: Catalog, release: Catalog) -> None:
+    """Refuse a channel or attribute with numbers in one and labels in the other: no known level would match anybody."""
+    own, published = further_channels(source), further_channels(release)
+    for name in sorted(own.keys() & published.keys()):
+        kinds = [
+            "numbers" if x[name].labels is None else "labels without an order"
+            for x in (own, published)
+        ]
+        if kinds[0] != kinds[1]:
+            raise InputError(
+                f"{name} holds {kinds[0]} in the source and {kinds[1]} in the release, which cannot be compared: write it "
+                "alike in both, or leave the column out (channels=, --channel, attributes=, --attributes)"
+            )
 
 
 def places(source: Catalog, release: Catalog) -> Array:

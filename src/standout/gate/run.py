@@ -19,6 +19,7 @@ from standout.attacks.attack import Attack
 from standout.attacks.unique import Unique
 from standout.audit.audit import Audit
 from standout.audit.matching import Match, match
+from standout.audit.notes import not_known
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
@@ -234,7 +235,10 @@ class GateRun:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "data_sha256": job.release.fingerprint,
             "data": {name: shape[name] for name in ("n_records", "n_items", "n_entries")},
-            "not_measured": job.source.not_measured,
+            "not_measured": [
+                *job.source.not_measured,
+                *not_known(job.source, job.adversaries),
+            ],
             "policy_sha256": self.policy.sha256,
             "seed": job.seed,
             "targets": "all" if job.targets is None else job.targets,
