@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import standout as so
+from standout.adversary.ranked import rank_of_codes
 from standout.adversary.seen import seen_through
-from standout.errors import ParameterError
+from standout.errors import EngineError, ParameterError
 from standout.formulas.ranked import log_ranked_ways
+from standout.scoring.ranked_ways import RankedWays
 from standout.views.ranks import competition_ranks
 
 CHOICES = ("favorite", "recent", "rarest")
@@ -178,6 +180,31 @@ def test_draws_have_the_chances_of_the_enumeration(choose):
         for one, n in counts.items():
             error = 4.5 * math.sqrt(chance[one] * (1 - chance[one]) / draws)
             assert abs(n / draws - chance[one]) <= error + 1e-12
+
+
+@pytest.mark.parametrize("n_shards", [1, 4])
+def test_each_shard_counts_the_ways_of_its_own_records(n_shards):
+    columns = visits(seed=12)
+    who, oracle = so.Adversary(knows=3, choose="favorite"), Oracle(columns, "favorite", 3)
+    seen = seen_through(read(columns), who)
+    ways = RankedWays(rank_of_codes(seen), 3, None, int(seen.longest))
+    found = np.concatenate([ways.compute(shard) for shard in seen.shards(n_shards)])
+    expected = [
+        math.log(6 * len(oracle.sets(r))) if oracle.sets(r) else math.inf for r in range(60)
+    ]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert found[np.isfinite(found)].max() <= ways.largest
+
+
+def test_data_on_disk_is_loaded_if_it_fits_and_is_refused_otherwise(tmp_path, monkeypatch):
+    data = read(visits())
+    data.save(tmp_path / "there")
+    who = so.Adversary(knows=1, choose="favorite")
+    disk = so.ChunkedDataset.open(tmp_path / "there")
+    np.testing.assert_array_equal(who.eligible(disk), who.eligible(data))
+    monkeypatch.setattr(so.ChunkedDataset, "loaded", lambda self: None)
+    with pytest.raises(EngineError, match="needs the records in memory"):
+        who.eligible(so.ChunkedDataset.open(tmp_path / "there"))
 
 
 def test_ranks_are_those_of_a_competition():

@@ -9,7 +9,7 @@ import numpy as np
 from standout.adversary.counts import ItemCount
 from standout.adversary.ranked import last_ranks
 from standout.arrays import Array
-from standout.data.index import Rows, Shard
+from standout.data.index import Shard
 from standout.formulas.ranked import log_ranked_ways
 
 
@@ -42,9 +42,3 @@ class RankedWays:
             record[lo:hi] = b * shard.block_size + shard.local[lo:hi].astype(np.int64)
         last = last_ranks(self.rank[shard.code], record, shard.n_records)
         return log_ranked_ways(ItemCount(self.marked).of(shard), last, self.knows)
-
-    def of_rows(self, rows: Rows) -> Array:
-        """float64: the same for fetched records."""
-        record = np.repeat(np.arange(rows.ptr.size - 1), np.diff(rows.ptr))
-        last = last_ranks(self.rank[rows.code], record, rows.ptr.size - 1)
-        return log_ranked_ways(ItemCount(self.marked).of(rows), last, self.knows)
