@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.unique import is_unique
+from standout.attacks.unique import Unique, is_unique
 from standout.errors import EligibilityError, ParameterError
 
 CHOICES = ("together:receipt", "together:day", "window:7d", "consecutive")
@@ -283,6 +283,24 @@ def test_a_pair_of_items_that_is_on_one_receipt_of_one_person_makes_her_unique()
     # whoever does not know that it was one receipt is left with everybody
     aux = so.Adversary(knows=2).sample(ds, [0])
     assert not is_unique(ds, aux, np.array([0])).any()
+
+
+@pytest.mark.parametrize("choose", CHOICES)
+def test_a_target_that_is_removed_leaves_the_other_records_that_fit(choose):
+    columns = shop(n=150, people=20, days=9)
+    ds, events = dataset(columns), events_of(columns)
+    who = so.Adversary(knows=2, value_within=None, choose=choose)
+    targets = who.eligible(ds)
+    aux = who.sample(ds, targets, seed=2)
+    here, gone = Unique().run_both(ds, aux, targets)
+    alone = Unique().run(ds, aux, exclude=targets)
+    np.testing.assert_array_equal(gone.answer, alone.answer)
+    for q in range(targets.size):
+        facts = facts_of(aux, q, who)
+        fits = [k for k, r in enumerate(sorted(events)) if could_produce(events[r], facts, choose)]
+        others = [k for k in fits if k != targets[q]]
+        assert here.answer[q] == (fits[0] if len(fits) == 1 else -1)
+        assert gone.answer[q] == (others[0] if len(others) == 1 else -1)
 
 
 @pytest.mark.parametrize("choose", CHOICES)
