@@ -379,3 +379,20 @@ def test_bad_input_names_what_to_do():
         so.Adversary(knows=2, choose="window:0d")
     with pytest.raises(EligibilityError, match="at most 1 item of one receipt"):
         so.Adversary(**two, choose="together:receipt").sample(own)
+
+
+@pytest.mark.parametrize("choose", ["together:day", "window:7d", "consecutive"])
+def test_data_larger_than_memory_gives_the_same_people_and_draws(choose, tmp_path):
+    own = dict(zip(NAMES, shop(n=150, people=20, days=9), strict=True))
+    ds = so.Dataset.from_arrays(own["record"], own["item"], time=own["time"])
+    ds.save(tmp_path / "saved")
+    disk = so.ChunkedDataset.open(tmp_path / "saved")
+    who = so.Adversary(knows=2, value_within=None, time_within=0, choose=choose)
+    targets = who.eligible(ds)
+    assert who.eligible(disk).tolist() == targets.tolist()
+    one, two = who.sample(ds, targets, 1), who.sample(disk, targets, 1)
+    np.testing.assert_array_equal(one.item, two.item)
+    np.testing.assert_array_equal(one.time, two.time)
+    np.testing.assert_array_equal(
+        is_unique(ds, one, targets, "memory"), is_unique(disk, two, targets, "chunked")
+    )
