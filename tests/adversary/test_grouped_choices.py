@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.unique import is_unique
+from standout.attacks.unique import Unique, is_unique
 from standout.errors import EligibilityError, ParameterError
 
 CHOICES = ("together:receipt", "together:day", "window:7d", "consecutive")
@@ -286,6 +286,24 @@ def test_a_pair_of_items_that_is_on_one_receipt_of_one_person_makes_her_unique()
 
 
 @pytest.mark.parametrize("choose", CHOICES)
+def test_a_target_that_is_removed_leaves_the_other_records_that_fit(choose):
+    columns = shop(n=150, people=20, days=9)
+    ds, events = dataset(columns), events_of(columns)
+    who = so.Adversary(knows=2, value_within=None, choose=choose)
+    targets = who.eligible(ds)
+    aux = who.sample(ds, targets, seed=2)
+    here, gone = Unique().run_both(ds, aux, targets)
+    alone = Unique().run(ds, aux, exclude=targets)
+    np.testing.assert_array_equal(gone.answer, alone.answer)
+    for q in range(targets.size):
+        facts = facts_of(aux, q, who)
+        fits = [k for k, r in enumerate(sorted(events)) if could_produce(events[r], facts, choose)]
+        others = [k for k in fits if k != targets[q]]
+        assert here.answer[q] == (fits[0] if len(fits) == 1 else -1)
+        assert gone.answer[q] == (others[0] if len(others) == 1 else -1)
+
+
+@pytest.mark.parametrize("choose", CHOICES)
 def test_many_candidates_are_looked_at_until_the_answer_is_known(choose, monkeypatch):
     from standout.attacks import unique
 
@@ -361,3 +379,20 @@ def test_bad_input_names_what_to_do():
         so.Adversary(knows=2, choose="window:0d")
     with pytest.raises(EligibilityError, match="at most 1 item of one receipt"):
         so.Adversary(**two, choose="together:receipt").sample(own)
+
+
+@pytest.mark.parametrize("choose", ["together:day", "window:7d", "consecutive"])
+def test_data_larger_than_memory_gives_the_same_people_and_draws(choose, tmp_path):
+    own = dict(zip(NAMES, shop(n=150, people=20, days=9), strict=True))
+    ds = so.Dataset.from_arrays(own["record"], own["item"], time=own["time"])
+    ds.save(tmp_path / "saved")
+    disk = so.ChunkedDataset.open(tmp_path / "saved")
+    who = so.Adversary(knows=2, value_within=None, time_within=0, choose=choose)
+    targets = who.eligible(ds)
+    assert who.eligible(disk).tolist() == targets.tolist()
+    one, two = who.sample(ds, targets, 1), who.sample(disk, targets, 1)
+    np.testing.assert_array_equal(one.item, two.item)
+    np.testing.assert_array_equal(one.time, two.time)
+    np.testing.assert_array_equal(
+        is_unique(ds, one, targets, "memory"), is_unique(disk, two, targets, "chunked")
+    )

@@ -71,18 +71,15 @@ class Adversary:
         one "day"), "window:7d" (of one week), "consecutive" (one after the other), or a name of
         `standout.extend.register_choice`.
     gamma
-        DSS12 noise in place of `value_within`: a real number uniform in ±gamma × (range of the
-        scale).
+        DSS12 noise in place of `value_within`: a real number uniform in ±gamma × the scale's range.
     length_within
-        The number of items of the target is also known, to within this share (0.5 = ±50 %). None =
-        not known.
+        The target's number of items is known to within this share (0.5 = ±50 %). None = not known.
     within
         Tolerance of each known channel by name: `{"price": "10%", "time": "2h"}`; of labels 0. A
         channel that is not named is not known. "value" and "time" mean `value_within` and
         `time_within`.
     view
-        What is known and searched in place of the entries as they are: a text like
-        "groups:categories.csv" or a `View`. None: the entries as they are.
+        What is known and searched: a text like "groups:categories.csv" or a `View`. None: the entries.
     """
 
     knows: int = 8
