@@ -247,9 +247,10 @@ def test_a_channel_with_the_name_of_a_word_keeps_it():
 def test_the_report_compares_attributes_items_and_both_and_counts_classes():
     rng, record, item = drawn(repeats=False)
     age, town = rng.integers(20, 50, N).astype(float), rng.choice(["a", "b"], N)
-    age[:5] = np.nan
+    # a missing age is no age of the next town
+    age[:5], age[5:9], town[:9] = np.nan, 20.0, ["a"] * 5 + ["b"] * 4
     data = so.Dataset.from_arrays(
-        record, item, attributes={"age": age[record], "town": town[record]}
+        record, item, attributes={"town": town[record], "age": age[record]}
     )
     whos = [
         so.Adversary(knows=0, within={"age": 0, "town": 0}),
