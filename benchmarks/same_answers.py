@@ -7,7 +7,8 @@
 Every cell holds digests, which must be equal bit for bit, and sums of floating-point numbers, which
 must agree within 1e-9. The cells cover record keys, fingerprints and drawn knowledge; every attack
 on every kind of knowledge, target present and removed; each engine that this machine has; every
-defense with its naive, fitted and adaptive attackers; linking; the gate. FOLDER holds MovieLens
+defense with its naive, fitted and adaptive attackers; linking; the gate; further channels,
+attributes, choices and views; theory and the frontier. FOLDER holds MovieLens
 latest-small and Online Retail; without it, only synthetic data is used.
 """
 
@@ -52,6 +53,26 @@ HOURLY: tuple[dict[str, Any], ...] = (
     {"knows": 2, "value_within": None, "time_within": 0},
     {"knows": 2, "value_within": None, "time_within": "2h"},
     {"knows": 4, "wrong": 1, "value_within": None, "time_within": "3h"},
+)
+SHOP: tuple[dict[str, Any], ...] = (
+    {"knows": 2, "within": {"price": "10%"}},
+    {"knows": 2, "within": {"price": "10%", "quantity": 0, "branch": 0, "time": 1}},
+    {"knows": 3, "wrong": 1, "within": {"quantity": 1, "time": 2}},
+    {"knows": 0, "within": {"age": 2, "postcode": 0}},
+    {"knows": 2, "within": {"age": 2, "postcode": 0, "time": 7}},
+    {"knows": 3, "choose": "event"},
+    {"knows": 3, "choose": "popular"},
+    {"knows": 3, "wrong": 1, "choose": "event", "wrong_kind": "item"},
+    {"knows": 2, "choose": "favorite"},
+    {"knows": 2, "choose": "recent", "time_within": 3},
+    {"knows": 2, "choose": "rarest"},
+    {"knows": 2, "choose": "together:receipt"},
+    {"knows": 2, "choose": "window:7d", "time_within": 3},
+    {"knows": 2, "choose": "consecutive"},
+    {"knows": 2, "view": "counts", "within": {"count": 1}},
+    {"knows": 2, "view": "totals:price", "within": {"total": "10%"}},
+    {"knows": 2, "view": "sequence", "time_within": 1},
+    {"knows": 2, "view": "weekday", "within": {"weekday": 0}},
 )
 POLICY: dict[str, Any] = {
     "version": 1,
@@ -98,7 +119,11 @@ def plain(content: Any) -> Cell:
 
 def datasets(folder: Path | None) -> dict[str, so.Dataset]:
     """Synthetic data, and the public datasets that the folder holds; times in days."""
-    made = {"twin": twin_dataset(4000, 800, seed=SEED, mean_length=40), "visits": visits()}
+    made = {
+        "twin": twin_dataset(4000, 800, seed=SEED, mean_length=40),
+        "visits": visits(),
+        "shop": shop(),
+    }
     if folder:
         made["movielens"] = so.Dataset.read(
             folder / "ml-latest-small" / "ratings.csv.gz", resolution="day"
@@ -128,9 +153,30 @@ def visits() -> so.Dataset:
     )
 
 
+def shop() -> so.Dataset:
+    """Purchases with repeats, three further channels and two attributes of the person."""
+    rng = np.random.default_rng(SEED + 1)
+    record = np.repeat(np.arange(500), rng.integers(3, 25, 500))
+    n = record.size
+    age, postcode = rng.integers(18, 80, 500), rng.integers(0, 60, 500)
+    return so.Dataset.from_arrays(
+        record,
+        np.minimum(rng.zipf(1.3, n), 120),
+        time=20_000 + rng.integers(0, 300, n),
+        channels={
+            "price": np.round(rng.lognormal(2, 1, n), 2),
+            "quantity": rng.integers(1, 6, n),
+            "branch": np.array(list("abcdefg"))[rng.integers(0, 7, n)],
+            "receipt": record * 10 + rng.integers(0, 4, n),
+        },
+        attributes={"age": age[record], "postcode": np.char.add("P", postcode.astype(str))[record]},
+    )
+
+
 def fitting(dataset: so.Dataset) -> Iterator[so.Adversary]:
     """The adversaries that fit the channels of a dataset."""
-    for options in HOURLY if dataset.time_resolution == "hour" else ADVERSARIES:
+    hourly = HOURLY if dataset.time_resolution == "hour" else ADVERSARIES
+    for options in SHOP if dataset.channels else hourly:
         if dataset.has_time or options.get("time_within") is None:
             yield so.Adversary(**options)
 
@@ -241,6 +287,29 @@ def gated(dataset: so.Dataset) -> Iterator[tuple[str, Cell]]:
     yield "check", plain({key: made[key] for key in ("verdict", "table", "tests", "cells")})
 
 
+def results(dataset: so.Dataset) -> Iterator[tuple[str, Cell]]:
+    """What the other functions return: theory, risk per person, all combinations, one frontier."""
+    who = so.Adversary(knows=3, value_within=1, time_within=14)
+    made = {
+        "describe": so.describe(dataset, seed=SEED).to_dict(),
+        "bounds": so.bounds(dataset, seed=SEED).to_dict(),
+        "risk": so.risk(dataset, who, targets=100, seed=SEED).to_frame().to_dict("list"),
+        "worst case": so.worst_case(dataset, knows=1, targets=100).to_frame().to_dict("list"),
+        "frontier": [
+            {name: x for name, x in cell.items() if "seconds" not in name}
+            for cell in so.frontier(
+                dataset,
+                defenses=["drop-entries(share=0.5)", "coarsen-time(to=month)"],
+                targets=100,
+                seed=SEED,
+                progress=False,
+            ).to_dict()["cells"]
+        ],
+    }
+    for name, content in made.items():
+        yield name, plain(content)
+
+
 def record(folder: Path | None) -> dict[str, dict[str, Cell]]:
     """All cells of all datasets."""
     out: dict[str, dict[str, Cell]] = {}
@@ -248,7 +317,7 @@ def record(folder: Path | None) -> dict[str, dict[str, Cell]]:
         parts = [identity(dataset), attacks(dataset)]
         if name == "twin":
             small = dataset.take(np.arange(1000))
-            parts += [engines(small), defended(small), linked(small), gated(small)]
+            parts += [engines(small), defended(small), linked(small), gated(small), results(small)]
         out[name] = {cell: answer for part in parts for cell, answer in part}
         print(f"{name}: {len(out[name])} cells", file=sys.stderr)
     return out

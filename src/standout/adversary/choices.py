@@ -146,6 +146,10 @@ class Choice(ABC):
     def compile(self, catalog: Catalog, knows: int) -> PickRule:
         """Return the rule for this data and this number of known items."""
 
+    def lacking(self, catalog: Catalog) -> str:
+        """Return what the data lacks for this choice, as an error message; empty if it has all."""
+        return "" if self.grouping is None else self.grouping.lacking(catalog)
+
     def view(self, knows: int) -> RankView | None:
         """Return what ranks the items, for a choice of the first `knows` items in some order; None for other choices."""
         return None
@@ -377,6 +381,10 @@ class RecentChoice(RankedChoice):
     """The last items: the latest event of each item, the latest item first."""
 
     ranking = LatestView
+
+    def lacking(self, catalog: Catalog) -> str:
+        """Return that times are missing."""
+        return LatestView.lacking(catalog)
 
 
 @register_choice("rarest")

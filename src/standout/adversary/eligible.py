@@ -85,7 +85,7 @@ def entry_test(who: Adversary, data: Catalog) -> EntryTest | None:
 def check_channels(who: Adversary, dataset: Catalog) -> None:
     """Refuse knowledge that the data does not hold, and wrong facts that cannot be drawn from it."""
     check_names(dataset, who.further_known)
-    if (grouping := who.choice.grouping) and (lacking := grouping.lacking(dataset)):
+    if lacking := who.choice.lacking(dataset):
         raise ParameterError(lacking)
     if who.knows == 0 and not who.given(dataset):
         raise ParameterError(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choices import choice_names
+from standout.adversary.choices import choice_names, parse_choice
 from standout.audit.sweep import FEW_STEPS, fitting
 from standout.audit.sweep_file import (
     UNKNOWN,
@@ -185,10 +185,10 @@ def _knows(entry: Entry, amounts: Sequence[int]) -> list[int]:
 def _settled(entry: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
     """The entry with names of channels of this data; None if the data lacks what it needs."""
     choose, view = str(entry.get("choose", "uniform")), entry.get("view")
-    if choose.partition(":")[0] not in choice_names() or (
-        choose == "event" and not dataset.has_repeats
-    ):
+    if choose.partition(":")[0] not in choice_names() or parse_choice(choose).lacking(dataset):
         return None
+    if choose == "event" and not dataset.has_repeats:
+        return None  # the same as any items
     if view is not None and re.split(r"[:|?]", str(view))[0].strip() not in view_names():
         return None
     within = _channels_of(entry, chosen, dataset)

@@ -125,12 +125,16 @@ class LatestView(RankView):
 
     name, words = "latest", "last items"
 
+    @staticmethod
+    def lacking(dataset: Catalog) -> str:
+        """Return that times are missing, as an error message."""
+        needed = "choose='recent' needs times: name a time column, or use another choice"
+        return "" if dataset.has_time else needed
+
     def position(self, dataset: Dataset, pair: Array) -> Array:
         """Return the negative time of each entry; infinite without one."""
-        if not dataset.has_time:
-            raise ParameterError(
-                "choose='recent' needs times: name a time column, or use another choice"
-            )
+        if lacking := self.lacking(dataset):
+            raise ParameterError(lacking)
         tick = dataset.record_tick
         return np.where(tick == dataset.no_tick, np.inf, -tick.astype(np.float64))
 
