@@ -9,7 +9,7 @@ the right one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -153,4 +153,4 @@ def hits_of(
 def _with_calibration(rate: Rate, outcomes: Outcomes) -> Rate:
     """The rate of *sure* with an interval that also holds for what the calibration on few canaries leaves open."""
     fewer, more = (Rate.from_count(int(is_sure(outcomes, z).sum()), rate.n) for z in (-Z_95, Z_95))
-    return rate._replace(low=min(rate.low, fewer.low), high=max(rate.high, more.high))
+    return replace(rate, low=min(rate.low, fewer.low), high=max(rate.high, more.high))

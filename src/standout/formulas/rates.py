@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 Z_95 = 1.959963984540054
 
 
-class Rate(NamedTuple):
+@dataclass(frozen=True)
+class Rate:
     """A mean of numbers from 0 to 1 with its sum, its size and its 95 % Wilson interval."""
 
-    count: float  # type: ignore[assignment]  # a tuple's own count() is not missed
+    count: float
     """Number of hits; a fraction if ties count in part."""
     n: int
     rate: float
@@ -47,6 +49,9 @@ class Rate(NamedTuple):
         """
         low, high = wilson(count, n)
         return cls(count, n, count / n if n else math.nan, low, high)
+
+    def _asdict(self) -> dict[str, Any]:
+        return asdict(self)
 
     def of_all(self, share: float) -> Rate:
         """The same hits as a rate of all records, of which only `share` could be tested; the others count as not found.

@@ -185,7 +185,7 @@ def _rates(findings: Findings) -> Iterator[tuple[tuple[Any, ...], str, Rate]]:
         who = dict(result["adversary"])
         words = who.pop("words")
         for one in result["attacks"]:
-            hit = Rate(**{name: one["hit"][name] for name in Rate._fields})
+            hit = Rate(**one["hit"])
             yield (*sorted(who.items()), one["attack"]["label"]), words, hit
 
 

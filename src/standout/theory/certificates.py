@@ -88,8 +88,13 @@ class Certificates:
         """One row."""
         import pandas as pd
 
-        _, n, rate, low, high = self.rate
-        numbers = {"n": n, "certified": rate, "low": low, "high": high, "right": self.right.rate}
+        numbers = {
+            "n": self.rate.n,
+            "certified": self.rate.rate,
+            "low": self.rate.low,
+            "high": self.rate.high,
+            "right": self.right.rate,
+        }
         return pd.DataFrame([{**self.to_dict(), **numbers}])
 
     def __repr__(self) -> str:
