@@ -26,7 +26,7 @@ class Whole:
     parts: tuple[Part, ...]
     one: Part | None
     more: Mapping[str, Any] = field(default_factory=dict)
-    rarely: Part | None = optional()
+    rarely: Part | None = optional()  # noqa: RUF009
 
 
 WHOLE = Whole("x", "a", (Part(0.5, 3), Part(1)), None, {"k": [1, {"j": None}]})

@@ -81,7 +81,9 @@ def from_plain(kind: type[T], content: Any, what: str) -> T:
 def _unknown(content: Any, made: Any, place: str) -> str | None:
     """First key of the content that the result made of it lacks."""
     if isinstance(content, Mapping) and isinstance(made, Mapping):
-        pairs = [(f"{place}.{key}", value, made.get(key, MISSING)) for key, value in content.items()]
+        pairs = [
+            (f"{place}.{key}", value, made.get(key, MISSING)) for key, value in content.items()
+        ]
     elif isinstance(content, list) and isinstance(made, list):
         pairs = [(f"{place}[{k}]", *both) for k, both in enumerate(zip(content, made, strict=True))]
     else:
