@@ -4,8 +4,9 @@ An attack, a choice, a defense, a view and a reader are registered under a name;
 `examples/` has one file for each of them.
 """
 
-from standout.adversary.choices import Choice, PickRule, register_choice
-from standout.adversary.knowledge import Facts
+from standout.adversary.choice import Choice, PickRule
+from standout.adversary.choices import register_choice
+from standout.adversary.facts import Facts
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.criterion import one_over_sigma, stands_out
 from standout.attacks.noise import Noise

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from standout.adversary.choices import Choice, PickRule, parse_choice
+from standout.adversary.choice import Choice, PickRule
+from standout.adversary.choices import parse_choice
 from standout.adversary.choosing import choose_records, count_eligible, record_indices
 from standout.adversary.eligible import conditions, none_eligible
 from standout.adversary.level_errors import ChannelError, LevelErrors, channels_of

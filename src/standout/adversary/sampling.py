@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choices import PickRule
+from standout.adversary.choice import PickRule
 from standout.adversary.choosing import draw_order, satisfied
 from standout.adversary.draws import Rule, Source, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test

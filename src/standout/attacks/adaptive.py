@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.arrays import Array
 from standout.attacks.adaptive_channels import (
     Seen,

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.facts import Facts
+from standout.adversary.knowledge import Knowledge
 from standout.arrays import Array
 from standout.attacks.queries import bound, one_per_query, query_batches
 from standout.attacks.running import Run, run_both
@@ -29,8 +30,7 @@ RULES = ("own", "spacing")
 class Attack(ABC):
     """One way to rank the records of a release by what is known, and to decide whether to name one.
 
-    A subclass defines `compile` (knowledge → plan) and `decide` (outcome → name the best record or
-    not); `run` and `scores` are the same for all. Options are keyword arguments of the constructor.
+    A subclass defines `compile` and `decide`. Options are keyword arguments of the constructor.
     `with_rule` replaces the attack's own decision rule.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.adversary.choosing import satisfied
 from standout.adversary.counts import ItemCount
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.adversary.level_errors import JointKernel, distinct_levels, spread
 from standout.arrays import Array
 from standout.attacks.choice_share import chosen_share

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from standout.adversary.choices import PickRule
+from standout.adversary.choice import PickRule
 from standout.adversary.counts import entries_by_item
 from standout.arrays import Array
 from standout.attacks.tables import Known

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from standout.adversary.choosing import choose_records
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.arrays import Array
 from standout.attacks.bayes import SHRINK
 from standout.attacks.events import events_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.arrays import Array
 from standout.attacks.fit import Weighing, start_noise, usable
 from standout.attacks.gap_bins import gap_widths

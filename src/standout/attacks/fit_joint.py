@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.adversary.level_errors import JointKernel
 from standout.arrays import Array
 from standout.attacks.fit import VALUE_EDGES

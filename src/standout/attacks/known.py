@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.adversary.level_errors import channels_of, is_known
 from standout.arrays import Array
 from standout.attacks.table_rows import (

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.facts import Facts
+from standout.adversary.knowledge import Knowledge
 from standout.arrays import Array
 from standout.attacks.attack import Attack, register_attack
 from standout.attacks.bayes import compile_exact, is_complete, is_drawn_here

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from standout.adversary.choices import PickRule
+from standout.adversary.choice import PickRule
 from standout.adversary.counts import ItemCount, entries_by_item, records_by_count
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.arrays import Array
 from standout.attacks.bayes import SHRINK, level_parts
 from standout.attacks.choice_share import chosen_share

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choices import PickRule
+from standout.adversary.choice import PickRule
 from standout.adversary.choosing import Condition, count_eligible
 from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.ranked import rank_of_codes

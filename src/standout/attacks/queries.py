@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.facts import Facts
+from standout.adversary.knowledge import Knowledge
 from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.table_rows import n_cells, time_columns

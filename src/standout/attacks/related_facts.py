@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from standout.adversary.facts import Facts
 from standout.adversary.grouping import Grouping
-from standout.adversary.knowledge import Facts
 from standout.arrays import Array
 from standout.data.catalog import Catalog
 from standout.data.index import Rows

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.adversary.level_errors import channels_of
 from standout.arrays import Array
 from standout.attacks import criterion

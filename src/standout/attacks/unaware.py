@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.attacks.noise import Noise
 from standout.data.catalog import Catalog
 from standout.data.labels import find_labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.arrays import Array
 from standout.attacks import criterion
 from standout.attacks.attack import Attack, register_attack

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.facts import Facts
 from standout.adversary.grouping import Grouping
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.knowledge import Knowledge
 from standout.adversary.seen import seen_through
 from standout.arrays import Array
 from standout.attacks.bayes import NATS_PER_FACT, ValueTables, exact_tables

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.arrays import Array
 from standout.attacks.attack import attack
 from standout.attacks.tables import Known

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
 from standout.audit.defaults import SWEEPS, TARGETS
-from standout.cli.options import Known, Reading, attack_options, command
+from standout.cli.option_values import attack_options
+from standout.cli.options import Known, Reading, command
 from standout.cli.reading import (
     check_defense,
     error_console,

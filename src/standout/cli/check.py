@@ -13,7 +13,8 @@ import typer
 
 from standout.audit.defaults import TARGETS
 from standout.cli.audit import ATTACKS
-from standout.cli.options import Reading, attack_options, command, target_count
+from standout.cli.option_values import attack_options, target_count
+from standout.cli.options import Reading, command
 from standout.cli.outputs import captured, check_file, plain_table, print_result, refuse_labels
 from standout.cli.reading import error_console, progress_on, read_both, read_data
 from standout.errors import ParameterError

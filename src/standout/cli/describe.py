@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from standout.cli.options import Reading, command, numbers, time_tolerances
+from standout.cli.option_values import numbers, time_tolerances
+from standout.cli.options import Reading, command
 from standout.cli.outputs import plain_table, print_result
 from standout.cli.reading import error_console, progress_on, read_data
 from standout.errors import ParameterError

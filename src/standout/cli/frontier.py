@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.cli.options import Reading, command, target_count
+from standout.cli.option_values import target_count
+from standout.cli.options import Reading, command
 from standout.cli.outputs import check_folder
 from standout.cli.reading import error_console, progress_on, read_data
 from standout.errors import ParameterError

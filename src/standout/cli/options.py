@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_origin
 
 import typer
 
+from standout.cli.option_values import (
+    shares_or_counts,
+    time_tolerances,
+    value_tolerances,
+    whole_numbers,
+)
 from standout.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -177,7 +183,7 @@ class Known:
 
         asked = Axes(
             knows=self._list("knows", whole_numbers),
-            wrong=self._list("wrong", _shares_or_counts),
+            wrong=self._list("wrong", shares_or_counts),
             wrong_kind=self.wrong_kind,
             value_within=self._list("value_within", value_tolerances),
             time_within=self._list("time_within", time_tolerances),
@@ -331,100 +337,3 @@ def _descriptions(thing: Any) -> dict[str, str]:
     """The section Parameters of a docstring."""
     section = (inspect.getdoc(thing) or "").partition("Parameters\n----------\n")[2]
     return {name: " ".join(text.split()) for name, text in _DESCRIBED.findall(section)}
-
-
-def _parts(text: str, name: str, read: Callable[[str], T], wanted: str) -> list[T]:
-    """Read a comma-separated list."""
-    try:
-        return [read(part.strip().lower()) for part in text.split(",")]
-    except (ValueError, ParameterError):
-        raise ParameterError(f"--{name} {text!r}: use {wanted}") from None
-
-
-def whole_numbers(text: str, name: str = "knows") -> list[int]:
-    """Read a comma-separated list of whole numbers.
-
-    >>> whole_numbers("2,4")
-    [2, 4]
-    """
-    return _parts(text, name, int, "whole numbers separated by commas")
-
-
-def numbers(text: str, name: str) -> list[float | None]:
-    """Read a comma-separated list of numbers, `none` for an unknown channel.
-
-    >>> numbers("0,1,none", "value-within")
-    [0.0, 1.0, None]
-    """
-
-    def read(word: str) -> float | None:
-        return None if word == "none" else float(word)
-
-    return _parts(text, name, read, "numbers separated by commas, or none")
-
-
-def _shares_or_counts(text: str, name: str) -> list[float]:
-    def read(word: str) -> float:
-        number = float(word[:-1]) / 100 if word.endswith("%") else float(word)
-        if number < 0 or (number >= 1 and not number.is_integer()):
-            raise ValueError(number)
-        return int(number) if number.is_integer() else number
-
-    return _parts(text, name, read, "whole numbers, or shares like 25%, separated by commas")
-
-
-def value_tolerances(text: str, name: str = "value-within") -> list[float | str | None]:
-    """Read tolerances of values, separated by commas: numbers, shares, or None for `none`.
-
-    >>> value_tolerances("0,10%,none")
-    [0, '10%', None]
-    """
-
-    def read(word: str) -> float | str | None:
-        if word == "none" or word.endswith("%"):
-            return None if word == "none" else word
-        number = float(word)
-        return int(number) if number.is_integer() else number
-
-    return _parts(text, name, read, "numbers or shares like 10% separated by commas, or none")
-
-
-def time_tolerances(text: str, name: str = "time-within") -> list[float | str | None]:
-    """Read tolerances of times, separated by commas: a number of days, a text like 2h, or None for `none`.
-
-    >>> time_tolerances("14, 2h,none")
-    [14, '2h', None]
-    """
-    from standout.data.times import days_within
-
-    def read(word: str) -> float | str | None:
-        within = int(word) if word.isdecimal() else None if word == "none" else word
-        if within is not None:
-            days_within(within)
-        return within
-
-    wanted = "whole days or tolerances like 30min, 2h or 2w, separated by commas, or none"
-    return _parts(text, name, read, wanted)
-
-
-def target_count(text: str) -> int | str:
-    """Read the number of targets, or `all`."""
-    if text == "all":
-        return text
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise ParameterError(f"--targets {text!r}: use a whole number ≥ 1, or all")
-    return int(text)
-
-
-def attack_options(attacks: str, targets: str, engine: str) -> tuple[list[str], int | str]:
-    """Names of the attacks, and number of targets; invalid values are refused before any data is read."""
-    from standout.attacks.attack import attack
-    from standout.engines.engine import engine as engine_of
-
-    names = [name.strip() for name in attacks.split(",")]
-    for name in names:
-        if names != ["all"]:
-            attack(name)
-    count = target_count(targets)
-    engine_of(engine)
-    return names, count

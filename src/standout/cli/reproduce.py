@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from standout.cli.options import command, target_count
+from standout.cli.option_values import target_count
+from standout.cli.options import command
 from standout.cli.outputs import check_file, plain_table, print_result
 from standout.cli.reading import error_console
 from standout.errors import ParameterError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.cli.options import Known, Reading, command, target_count
+from standout.cli.option_values import target_count
+from standout.cli.options import Known, Reading, command
 from standout.cli.outputs import check_people_file, plain_table, print_result, write_people
 from standout.cli.reading import error_console, progress_on, read_data
 

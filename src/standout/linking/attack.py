@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.facts import Facts
+from standout.adversary.knowledge import Knowledge
 from standout.arrays import Array
 from standout.attacks.attack import Attack
 from standout.attacks.tables import Known

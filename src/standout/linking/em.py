@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.facts import Facts
+from standout.adversary.knowledge import Knowledge
 from standout.arrays import Array
 from standout.attacks.events import events_of
 from standout.attacks.gap_bins import decreasing

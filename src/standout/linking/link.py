@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts, Knowledge
+from standout.adversary.facts import Facts
+from standout.adversary.knowledge import Knowledge
 from standout.arrays import Array
 from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset

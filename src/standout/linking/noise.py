@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from standout.adversary.knowledge import Facts
+from standout.adversary.facts import Facts
 from standout.arrays import Array
 from standout.attacks.bayes import SHRINK
 from standout.attacks.odds import entry_histograms

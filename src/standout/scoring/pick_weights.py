@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from standout.adversary.choices import PickRule
+from standout.adversary.choice import PickRule
 from standout.adversary.counts import EntryTest, ItemCount
 from standout.arrays import Array
 from standout.data.index import Rows, Shard
