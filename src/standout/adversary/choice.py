@@ -159,6 +159,7 @@ class Choice(ABC):
     def amount(self, knows: int) -> str:
         """Return how many items are known, at the head of such a list.
 
+        >>> from standout.adversary.choices import parse_choice
         >>> parse_choice("uniform").amount(2), parse_choice("favorite").amount(2)
         ('2 items', 'the 2 most frequent items, in order')
         """
