@@ -17,6 +17,7 @@ import numpy as np
 from standout.errors import EligibilityError
 from standout.formulas.rates import Rate
 from standout.papers.recipe import Claim, RecipeInputs, Row, Rows, columns_of
+from standout.results import to_plain
 
 N_PAPER = 480_189
 SIZES, TS = (8, 10, 20), (0.07, 0.075)
@@ -82,10 +83,11 @@ def certified(setting: RecipeInputs, m: int, gamma: float, t: float) -> Any:
             setting.seed,
             engine=setting.engine,
         )
-        return {field.name: getattr(made, field.name) for field in fields(made)}
+        parts = {field.name: getattr(made, field.name) for field in fields(made)}
+        return {**parts, "rate": to_plain(made.rate), "right": to_plain(made.right)}
 
     parts = setting.once(("dss12", m, gamma, t), work)
-    return Certificates(**{**parts, "rate": Rate(*parts["rate"]), "right": Rate(*parts["right"])})
+    return Certificates(**{**parts, "rate": Rate(**parts["rate"]), "right": Rate(**parts["right"])})
 
 
 def _point(setting: RecipeInputs, m: int, gamma: float, t: float) -> Row:
