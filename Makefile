@@ -81,7 +81,7 @@ attack-table: $(READY)  ## rebuild docs/attack-table.md: every attack on MovieLe
 defense-table: $(READY)  ## rebuild docs/defense-table.md: every defense against four attackers on MovieLens latest-small (STANDOUT_DATA)
 	@$(BIN)/python docs/scripts/defense_table.py "$(STANDOUT_DATA)"
 
-calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says of presence, beside what is true (STANDOUT_DATA; ONLY=choices: its last section)
+calibration: $(READY)  ## rebuild docs/calibration.md: what the likelihood says of presence, beside what is true (STANDOUT_DATA; ONLY=choices, related or attributes: that section)
 	@$(BIN)/python docs/scripts/calibration_table.py $(ONLY)
 
 brute-force: $(READY)  ## rebuild docs/brute-force.md: unique, found and sure beside a brute force that shares no code (STANDOUT_DATA)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,6 @@ from standout.attacks.presence import CANARIES_IF_SMALL, canaries, n_canaries
 
 Array = npt.NDArray[Any]
 
-CHOICES = "## Other choices of the known items"
-RELATED = "## Related items"
 PAGE = Path(__file__).parents[1] / "calibration.md"
 TARGETS = 400
 SEED = 1
@@ -91,6 +89,52 @@ def receipts(folder: Path) -> so.Dataset:
         time=pd.to_datetime(rows.InvoiceDate).dt.floor("D").to_numpy(),
         channels={"Invoice": rows.InvoiceNo.to_numpy().astype(object)},
     )
+
+
+def customers(folder: Path) -> so.Dataset:
+    """The same purchases with the country of the customer and the month of the first purchase."""
+    import pandas as pd
+
+    rows = pd.read_csv(folder / "online-retail" / "online_retail.csv.gz", dtype={"CustomerID": str})
+    rows = rows[rows.CustomerID.notna()]
+    day = pd.to_datetime(rows.InvoiceDate).dt.floor("D")
+    first = day.groupby(rows.CustomerID).transform("min")
+    return so.Dataset.from_arrays(
+        rows.CustomerID.to_numpy(),
+        rows.StockCode.to_numpy(),
+        time=day.to_numpy(),
+        attributes={
+            "country": rows.groupby("CustomerID").Country.transform("last").to_numpy(object),
+            "since": (12 * first.dt.year + first.dt.month).to_numpy(),
+        },
+    )
+
+
+def raters(folder: Path) -> so.Dataset:
+    """The ratings with the year of each person's first rating."""
+    import pandas as pd
+
+    rows = pd.read_csv(folder / "ml-latest-small" / "ratings.csv.gz")
+    day = pd.to_datetime(rows.timestamp, unit="s").dt.floor("D")
+    return so.Dataset.from_arrays(
+        rows.userId.to_numpy(),
+        rows.movieId.to_numpy(),
+        rows.rating.to_numpy(),
+        day.to_numpy(),
+        attributes={"since": day.groupby(rows.userId).transform("min").dt.year.to_numpy()},
+    )
+
+
+def attributed(*known: dict[str, Any], value_within: float | None = None) -> Iterator[so.Adversary]:
+    """Knowledge of attributes alone, and beside one or two items, without and with their days."""
+    for attributes in known:
+        yield so.Adversary(knows=0, within=attributes)
+        for knows in (1, 2):
+            for time_within in (None, 14):
+                own = value_within if time_within else None
+                yield so.Adversary(
+                    knows=knows, value_within=own, time_within=time_within, within=attributes
+                )
 
 
 def related() -> Iterator[so.Adversary]:
@@ -252,62 +296,90 @@ def rows(cells: list[Cell]) -> list[str]:
     ]
 
 
-def chosen_section(cells: list[Cell]) -> str:
-    """The section on other choices of the known items."""
+def chosen(folder: Path) -> list[Cell]:
+    """Items that were not chosen uniformly."""
+    both = (("MovieLens", movielens(folder)), ("Retail", retail(folder)))
+    return [cell for name, data in both for cell in measured(name, data, chosen_otherwise(name))]
+
+
+def of_one_receipt(folder: Path) -> list[Cell]:
+    """Items of one invoice, of one week, or consecutive."""
+    return measured("Retail", receipts(folder), related())
+
+
+def with_attributes(folder: Path) -> list[Cell]:
+    """Attributes of the person, alone and beside items."""
+    cells = measured(
+        "MovieLens", raters(folder), attributed({"since": 0}, {"since": 1}, value_within=1)
+    )
+    retail_kinds = ({"country": 0}, {"country": 0, "since": 0}, {"country": 0, "since": 1})
+    return cells + measured("Retail", customers(folder), attributed(*retail_kinds))
+
+
+SECTIONS: dict[str, tuple[str, str, Callable[[Path], list[Cell]]]] = {
+    "choices": (
+        "## Other choices of the known items",
+        "Items that are popular ones, those of random events, the most frequent, the last or the rarest ones (`--choose`).",
+        chosen,
+    ),
+    "related": (
+        "## Related items",
+        "The likelihood ignores that items are of one invoice, of one week, or consecutive. Its calibration is fitted on\n"
+        "canaries whose items are drawn in the same way.",
+        of_one_receipt,
+    ),
+    "attributes": (
+        "## Attributes of the person",
+        "The country of a customer (the last one, where there are several) and the month of the first purchase; the year of a\n"
+        "person's first rating. They are known exactly or to one month or year, alone and beside items.",
+        with_attributes,
+    ),
+}
+"""Sections at the end of the page, each measured and rebuilt alone: heading, introduction, cells."""
+
+
+def section(name: str, cells: list[Cell]) -> str:
+    """A section at the end of the page."""
+    heading, introduction, _ = SECTIONS[name]
     absent, posterior = share_close(cells, False)
     raw_absent, raw_posterior = share_close(cells, True)
     n = len(cells)
     lines = [
-        CHOICES,
+        heading,
         "",
-        f"{n} kinds of knowledge beside those above, whose items are popular ones, those of random events, the most frequent,",
-        f"the last or the rarest ones (`--choose`). Within {100 * CLOSE:.0f} points of the observed rate: P(absent) in",
-        f"{absent} of {n} (not calibrated: {raw_absent}), the posterior in {posterior} of {n} (not calibrated: {raw_posterior}).",
-        "`make calibration ONLY=choices` rebuilds this section alone.",
+        introduction,
+        "",
+        f"{n} kinds of knowledge. Within {100 * CLOSE:.0f} points of the observed rate: P(absent) in {absent} of {n} (not "
+        f"calibrated: {raw_absent}),",
+        f"the posterior in {posterior} of {n} (not calibrated: {raw_posterior}). `make calibration ONLY={name}` rebuilds this "
+        "section alone.",
         "",
         *rows(cells),
     ]
     return "\n".join(lines) + "\n"
 
 
-def related_section(cells: list[Cell]) -> str:
-    """The section on items that are related, which the likelihood takes as any items."""
-    absent, posterior = share_close(cells, False)
-    raw_absent, raw_posterior = share_close(cells, True)
-    n = len(cells)
-    lines = [
-        RELATED,
-        "",
-        "The likelihood ignores that items are of one invoice, of one week, or consecutive. Its calibration is fitted on",
-        f"canaries whose items are drawn in the same way. Within {100 * CLOSE:.0f} points of the observed rate: P(absent) in "
-        f"{absent} of {n}",
-        f"(not calibrated: {raw_absent}), the posterior in {posterior} of {n} (not calibrated: {raw_posterior}). "
-        "`make calibration ONLY=related` rebuilds this section",
-        "alone.",
-        "",
-        *rows(cells),
-    ]
-    return "\n".join(lines) + "\n"
+def parts_of_page() -> dict[str, str]:
+    """The page as it is, cut at the headings of the sections; its beginning is the part without a name."""
+    text, out = PAGE.read_text(), {}
+    for name in reversed(SECTIONS):
+        text, heading, rest = text.partition(SECTIONS[name][0])
+        out[name] = heading + rest
+    return {"": text, **out}
 
 
 def main() -> None:
-    """Measure everything and write the page; with the argument `choices` or `related`, replace that section only."""
+    """Measure everything and write the page; with the name of a section, replace that section only."""
     folder = Path(os.environ.get("STANDOUT_DATA", "."))
-    last = None if sys.argv[1:] == ["choices"] else measured("Retail", receipts(folder), related())
-    if sys.argv[1:] == ["related"]:
-        assert last is not None
-        before = PAGE.read_text().partition(f"\n{RELATED}")[0]
-        PAGE.write_text(f"{before}\n{related_section(last)}")
-        return
-    only = sys.argv[1:] == ["choices"]
-    cells, chosen = [], []
-    for name, data in (("MovieLens", movielens(folder)), ("Retail", retail(folder))):
-        cells += [] if only else measured(name, data, adversaries())
-        chosen += measured(name, data, chosen_otherwise(name))
-    before, _, rest = PAGE.read_text().partition(f"\n{CHOICES}")
-    kept = rest.partition(f"\n{RELATED}")[2]
-    end = related_section(last) if last is not None else f"{RELATED}{kept}"
-    PAGE.write_text(f"{before if only else page(cells)}\n{chosen_section(chosen)}\n{end}")
+    parts = parts_of_page()
+    names = sys.argv[1:] or list(SECTIONS)
+    if not sys.argv[1:]:
+        both = (("MovieLens", movielens(folder)), ("Retail", retail(folder)))
+        cells = [cell for name, data in both for cell in measured(name, data, adversaries())]
+        parts[""] = page(cells)
+    for name in names:
+        parts[name] = section(name, SECTIONS[name][2](folder))
+    PAGE.write_text("\n\n".join(parts[name].strip() for name in ("", *SECTIONS)) + "\n")
 
 
 def measured(name: str, data: so.Dataset, kinds: Iterator[so.Adversary]) -> list[Cell]:
