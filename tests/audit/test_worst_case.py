@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import standout as so
+from standout.audit.combinations import _prefers_bits, _units_of
+from standout.audit.fact_conditions import HOLDS, MatchRule
+from standout.audit.worst_case import _facts
 from standout.errors import InputError, ParameterError
 
 TOY = {
@@ -98,9 +101,9 @@ def events_of(data: so.Dataset) -> list[list[tuple[int, int]]]:
 
 
 def brute_force(
-    data: so.Dataset, k: int, known: str, within: float = 0.0
+    data: so.Dataset, k: int, known: str, within: float = 0.0, first: int | None = None
 ) -> list[tuple[float, float, float]]:
-    """Worst, expected, unique of each record: every combination against every record, from the definitions alone."""
+    """Worst, expected, unique of each record, or of the first ones, from the definitions: all combinations and records."""
     people = events_of(data)
     counts = [Counter(item for item, _ in events) for events in people]
 
@@ -143,7 +146,7 @@ def brute_force(
         return all(near(x / mine, own[item] / hers) for item, x in chosen)
 
     out = []
-    for r in range(len(people)):
+    for r in range(len(people))[:first]:
         n = min(k, len(facts(r)))
         chosen = list(combinations(facts(r), n))
         if known == "favorites":
@@ -161,6 +164,26 @@ def test_every_kind_equals_the_brute_force(known: str, k: int) -> None:
     got = so.worst_case(data, k, known)
     expected = brute_force(data, k, known)
     np.testing.assert_allclose(np.c_[got.worst, got.expected, got.unique], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("known", ["items", "set", "counts"])
+@pytest.mark.parametrize("n_places", [20, 4000])
+def test_pairs_equal_the_brute_force_where_places_have_many_visitors_and_where_few(
+    known: str, n_places: int
+) -> None:
+    # sets of bits are read where facts have many holders, lists of holders where they have few
+    rng = np.random.default_rng(n_places)
+    person = np.repeat(np.arange(2000), 4)
+    place = rng.integers(0, n_places, person.size)
+    place[1::4] = np.where(rng.random(2000) < 0.3, place[::4], place[1::4])
+    data = so.Dataset.from_arrays(person, place)
+    facts = _facts(data, known, None)
+    unit = [_units_of(facts, MatchRule(HOLDS, 2, 0.0), r) for r in range(50)]
+    assert {bool(_prefers_bits(facts, one)) for one in unit} == {n_places == 20}
+    got = so.worst_case(data, 2, known)
+    expected = brute_force(data, 2, known, first=10)
+    seen = np.c_[got.worst, got.expected, got.unique][:10]
+    np.testing.assert_allclose(seen, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("within", [0.0, 0.25, 0.5])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from standout.arrays import Array
@@ -22,6 +24,11 @@ from standout.audit.fact_conditions import (
 from standout.jit import njit
 
 jit = njit(nogil=True, cache=True)
+
+_ONE, _TWO, _FOUR, _LAST_8 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+_BY_2, _BY_4 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_BY_8, _EVERY_8 = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+"""Masks and shifts that add up neighboring bits, pairs of bits, and so on."""
 
 
 @jit
@@ -94,41 +101,96 @@ def _units_of(facts: HeldFacts, rule: MatchRule, r: int) -> Units:
 
 @jit
 def _share_facts(
-    facts: HeldFacts, rule: MatchRule, r: int, unit: Units, slot: Array
+    facts: HeldFacts, rule: MatchRule, r: int, k: int, unit: Units, cursor: Array
 ) -> SharedFacts:
-    """Facts of record `r` that each other record has, too; `slot` is all -1 and is left so."""
+    """Facts of record `r` that each other record has, too; `cursor` is all 0 and is left so.
+
+    Records that share too few of them for a combination of k are left out.
+    """
     lo, n_facts = facts.ptr[r], facts.ptr[r + 1] - facts.ptr[r]
     total = 0
     for j in range(n_facts):
         if unit.first[j] < unit.first[j + 1]:
             total += facts.holder_ptr[facts.fact[lo + j] + 1] - facts.holder_ptr[facts.fact[lo + j]]
-    who, last, size = (
-        np.empty(total, np.int64),
-        np.empty(total, np.int64),
-        np.empty(total, np.int64),
-    )
-    before, place = np.empty(total, np.int64), np.empty(total, np.int64)
-    number = np.empty(total)
-    n_candidates, n = 0, 0
-    for j in range(n_facts):
-        i = facts.fact[lo + j]
-        if unit.first[j] == unit.first[j + 1]:
-            continue
+    met, ptr = np.empty(total, np.int32), np.empty(total + 1, np.int64)
+    place, number = np.empty(total, np.int32), np.empty(total)
+    last = np.empty(total if rule.kind == ORDER else 0)
+    # a fact that is several units is enough for several of a combination
+    fewest = 1 if rule.kind == ORDER or unit.place.size > n_facts else k
+    n_met, n = 0, 0
+    for fill in (False, True):
+        for j in range(n_facts):
+            if unit.first[j] == unit.first[j + 1]:
+                continue
+            i = facts.fact[lo + j]
+            for p in range(facts.holder_ptr[i], facts.holder_ptr[i + 1]):
+                c, x = facts.holder[p], facts.holder_number[p]
+                if c == r or (rule.kind == NEAR and not near(facts.number[lo + j], x, rule.within)):
+                    continue
+                at = cursor[c]
+                if not fill:
+                    if at == 0:
+                        met[n_met] = c
+                        n_met += 1
+                    cursor[c] = at + 1
+                elif at >= 0:
+                    place[at], number[at] = j, x
+                    if rule.kind == ORDER:
+                        last[at] = facts.holder_last[p]
+                    cursor[c] = at + 1
+        if not fill:
+            # from how many facts a record shares to where they are written
+            total = 0
+            for s in range(n_met):
+                shared = cursor[met[s]]
+                cursor[met[s]] = total if shared >= fewest else -1
+                if shared >= fewest:
+                    ptr[n], total, n = total, total + shared, n + 1
+    ptr[n] = total
+    who, n = np.empty(n, np.int64), 0
+    for s in range(n_met):
+        if cursor[met[s]] >= 0:
+            who[n], n = met[s], n + 1
+        cursor[met[s]] = 0
+    return SharedFacts(who, ptr[: n + 1], place, number, last)
+
+
+@jit
+def _n_bits(x: Any) -> Any:
+    """Number of bits of a uint64 that are set."""
+    x -= (x >> _ONE) & _BY_2
+    x = (x & _BY_4) + ((x >> _TWO) & _BY_4)
+    return (((x + (x >> _FOUR)) & _BY_8) * _EVERY_8) >> _LAST_8
+
+
+@jit
+def _count_pairs(facts: HeldFacts, rule: MatchRule, r: int, unit: Units, count: Array) -> None:
+    """Number of other records that have both units, pair by pair: the bits that two sets of records have in common."""
+    n_units, n_words = unit.place.size, (facts.ptr.size + 62) // 64
+    has = np.zeros((n_units, n_words), np.uint64)
+    for u in range(n_units):
+        i, copy = unit.fact[u], unit.copy[u]
         for p in range(facts.holder_ptr[i], facts.holder_ptr[i + 1]):
             c, x = facts.holder[p], facts.holder_number[p]
-            if c == r or (rule.kind == NEAR and not near(facts.number[lo + j], x, rule.within)):
-                continue
-            s = slot[c]
-            if s < 0:
-                s = n_candidates
-                slot[c], who[s], last[s], size[s] = s, c, -1, 0
-                n_candidates += 1
-            place[n], number[n], before[n] = j, x, last[s]
-            last[s], size[s] = n, size[s] + 1
-            n += 1
-    for s in range(n_candidates):
-        slot[who[s]] = -1
-    return SharedFacts(who[:n_candidates], last, size, before, place, number)
+            agrees = near(unit.number[u], x, rule.within) if rule.kind == NEAR else x > copy
+            if agrees and c != r:
+                has[u, c // 64] |= _ONE << np.uint64(c % 64)
+    for v in range(1, n_units):
+        for u in range(v):
+            if unit.copy[u] == 0 and (unit.copy[v] == 0 or (unit.copy[v] == 1 and u == v - 1)):
+                both = np.uint64(0)
+                for w in range(n_words):
+                    both += _n_bits(has[u, w] & has[v, w])
+                count[v * (v - 1) // 2 + u] = both
+
+
+@jit
+def _prefers_bits(facts: HeldFacts, unit: Units) -> bool:
+    """Whether sets of bits are read faster than the lists of holders."""
+    n_units, n_words, n_holders = unit.place.size, facts.ptr.size // 64, 0
+    for i in unit.fact:
+        n_holders += facts.holder_ptr[i + 1] - facts.holder_ptr[i]
+    return n_units * n_units * n_words < 16 * n_holders
 
 
 @jit
@@ -146,31 +208,13 @@ def _add_pairs(held: Array, n: int, copy: Array, count: Array) -> None:
 
 
 @jit
-def _add_ordered_pairs(
-    facts: HeldFacts,
-    r: int,
-    candidate: int,
-    held: Array,
-    n: int,
-    unit: Units,
-    ends: Array,
-    count: Array,
-) -> None:
-    """Add 1 to every pair of the held events whose first fact occurs before the second one in the candidate's events.
-
-    `ends` is room for the first and the last event of each fact.
-    """
-    lo, hi = facts.ptr[r], facts.ptr[r + 1]
-    ends[:, 0], ends[:, 1] = 2**62, -1
-    for p in range(facts.event_ptr[candidate], facts.event_ptr[candidate + 1]):
-        j = np.searchsorted(facts.fact[lo:hi], facts.event[p])
-        if j < hi - lo and facts.fact[lo + j] == facts.event[p]:
-            ends[j, 0], ends[j, 1] = min(ends[j, 0], p), p
-    for j in range(1, n):
-        b = held[j]
-        for i in range(j):
-            if ends[unit.place[held[i]], 0] < ends[unit.place[b], 1]:
-                count[b * (b - 1) // 2 + held[i]] += 1
+def _add_ordered_pairs(shared: SharedFacts, s: int, count: Array) -> None:
+    """Add 1 to every pair of shared facts whose first one occurs before the second one in the candidate's events."""
+    lo, hi = shared.ptr[s], shared.ptr[s + 1]
+    for a in range(lo, hi):
+        for b in range(lo, hi):
+            if shared.number[a] < shared.last[b]:
+                count[shared.place[a], shared.place[b]] += 1
 
 
 @jit
@@ -178,29 +222,22 @@ def _held_units(
     shared: SharedFacts, s: int, unit: Units, by_order: bool, own: Array, held: Array
 ) -> int:
     """Write the units that candidate `s` has to `held`, ascending, and her numbers to `own`; return how many."""
-    e, n = shared.last[s], 0
+    lo, hi, n = shared.ptr[s], shared.ptr[s + 1], 0
     if by_order:
         has = np.zeros(unit.first.size, np.bool_)
-        while e >= 0:
+        for e in range(lo, hi):
             has[shared.place[e]] = True
-            e = shared.before[e]
         for u in range(unit.place.size):
             if has[unit.place[u]]:
                 held[n] = u
                 n += 1
         return n
-    # the list is in descending order: fill from the end
-    at = held.size
-    while e >= 0:
+    for e in range(lo, hi):
         first = unit.first[shared.place[e]]
         m = min(unit.size[first], max(np.int64(shared.number[e]), 1))
-        for u in range(first + m - 1, first - 1, -1):
-            at -= 1
-            held[at], own[u] = u, shared.number[e]
-        e = shared.before[e]
-    n = held.size - at
-    for i in range(n):
-        held[i] = held[at + i]
+        for u in range(first, first + m):
+            held[n], own[u] = u, shared.number[e]
+            n += 1
     return n
 
 
@@ -212,27 +249,32 @@ def _count_others(
     k: int,
     ways: Array,
     unit: Units,
-    slot: Array,
+    cursor: Array,
     count: Array,
 ) -> None:
     """Add 1 to the combinations that each other record matches."""
-    shared = _share_facts(facts, rule, r, unit, slot)
+    if k == 2 and rule.kind <= NEAR and _prefers_bits(facts, unit):
+        _count_pairs(facts, rule, r, unit, count)
+        return
+    shared = _share_facts(facts, rule, r, k, unit, cursor)
     n_units, ordered = unit.place.size, rule.kind == ORDER
     held, chosen, at = np.empty(n_units, np.int64), np.empty(k, np.int64), np.empty(k, np.int64)
     own, edge = np.empty(n_units), (0.0, 0)
-    ends = np.empty((facts.ptr[r + 1] - facts.ptr[r], 2), np.int64)
+    if k == 2 and ordered:
+        n_facts = facts.ptr[r + 1] - facts.ptr[r]
+        of_facts = np.zeros((n_facts, n_facts), np.int32)
+        for s in range(shared.who.size):
+            _add_ordered_pairs(shared, s, of_facts)
+        for v in range(n_units):
+            for u in range(v):
+                count[v * (v - 1) // 2 + u] = of_facts[unit.place[u], unit.place[v]]
+        return
     for s in range(shared.who.size):
-        # one shared fact can be several units only where units are copies or events
-        if shared.size[s] < k and not (ordered or rule.kind == HOLDS):
-            continue
         n_held = _held_units(shared, s, unit, ordered, own, held)
         if n_held < k:
             continue
         if k == 2 and rule.kind <= NEAR:
             _add_pairs(held, n_held, unit.copy, count)
-            continue
-        if k == 2 and ordered:
-            _add_ordered_pairs(facts, r, shared.who[s], held, n_held, unit, ends, count)
             continue
         if rule.kind == TOP:
             edge = boundary(facts, shared.who[s], k)
@@ -264,14 +306,14 @@ def risk_of(facts: HeldFacts, rule: MatchRule, records: Array, ways: Array, out:
     out
         float64 (records, 4): worst, expected, unique, number of combinations.
     """
-    slot = np.full(facts.ptr.size - 1, -1, np.int64)
+    cursor = np.zeros(facts.ptr.size - 1, np.int32)
     for q in range(records.size):
         r = records[q]
         unit = _units_of(facts, rule, r)
         n = unit.place.size
         k = min(rule.knows, n)
         count = np.zeros(ways[n, k], np.int32)
-        _count_others(facts, rule, r, k, ways, unit, slot, count)
+        _count_others(facts, rule, r, k, ways, unit, cursor, count)
         edge = boundary(facts, r, k) if rule.kind == TOP else (0.0, 0)
         at = np.arange(k)
         fewest, total, expected, unique = np.int64(2**31), 0.0, 0.0, 0.0

@@ -34,6 +34,8 @@ class HeldFacts(NamedTuple):
     """int64 (distinct facts + 1): start of each fact's holders."""
     holder: Array
     holder_number: Array
+    holder_last: Array
+    """Place of a holder's last event of the fact; used by ORDER alone, whose numbers are places of first events."""
     event_ptr: Array
     """int64 (records + 1): start of each record's events in `event`; used by ORDER alone."""
     event: Array
@@ -65,18 +67,17 @@ class Units(NamedTuple):
 
 
 class SharedFacts(NamedTuple):
-    """Facts that other records share with one record, as a linked list per candidate, last fact first."""
+    """Facts that other records share with one record."""
 
     who: Array
     """Record of each candidate."""
-    last: Array
-    """Per candidate: her last element."""
-    size: Array
-    """Per candidate: number of her elements."""
-    before: Array
-    """Per element: the one before it, -1 = none."""
+    ptr: Array
+    """Start of each candidate's facts, which are in ascending order."""
     place: Array
+    """Place of the fact among the distinct facts of the one record."""
     number: Array
+    last: Array
+    """Place of the candidate's last event of the fact; used by ORDER alone."""
 
 
 @jit

@@ -228,16 +228,23 @@ def _facts(data: Dataset, known: str, resolution: str | None) -> HeldFacts:
         number = number / np.bincount(record, minlength=data.n_records)[of_record]
     ptr = np.searchsorted(of_record, np.arange(data.n_records + 1))
     by_fact = np.argsort(of_fact, kind="stable")
-    event = np.empty(0, np.int64)
+    event, last = np.empty(0, np.int64), np.empty(0)
     if known == "sequence":
-        event = fact[np.lexsort((fact, ticks, record))]
+        order = np.lexsort((fact, ticks, record))
+        event = fact[order]
+        # places in the order of (record, fact, time): of the first event of each pair, and of the last one
+        within = np.argsort(record[order] * n_facts + event, kind="stable")
+        ends = np.cumsum(count)
+        number, last = within[ends - count].astype(np.float64), within[ends - 1].astype(np.float64)
+        last = last[by_fact]
     return HeldFacts(
         ptr,
         of_fact,
         number,
         np.searchsorted(of_fact[by_fact], np.arange(n_facts + 1)),
-        of_record[by_fact],
+        of_record[by_fact].astype(np.int32),
         number[by_fact],
+        last,
         data.record_ptr.astype(np.int64),
         event,
     )
