@@ -14,9 +14,9 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.channels import JointDataset
-from standout.data.scale import Channel, ValueScale
+from standout.data.scale import ValueScale
 from standout.data.values import ROUNDING
-from standout.kernels.levels import Exact, LevelKernel, LevelSums, Steps
+from standout.kernels.levels import LevelKernel, LevelSums, Relative, Uniform
 
 if TYPE_CHECKING:
     from standout.data.catalog import Catalog
@@ -215,17 +215,13 @@ def spread(known: Array, scale: ValueScale, kernel: LevelKernel | None) -> Array
     attack does not use this artifact.
     """
     low, high = scale.scale_ends
-    if kernel is None or isinstance(kernel, Exact | Steps) or high <= low or _is_circle(scale):
+    if not isinstance(kernel, Uniform | Relative) or high <= low:
         return np.ones(known.size)
     margin = _SLACK * (high - low)
     inside = (known > low + margin) & (known < high - margin)
     moved = kernel.sums(known, scale.levels, np.zeros(scale.n_levels)).moved
     # a level that does not move keeps its probability of 1
     return np.where(inside & moved, scale.n_levels / (high - low), 1.0)
-
-
-def _is_circle(scale: ValueScale) -> bool:
-    return isinstance(scale, Channel) and scale.kind == "circle"
 
 
 def is_known(levels: Array) -> Array:

@@ -29,7 +29,7 @@ from standout.data.intact import (
     meta_checksum,
 )
 from standout.data.labels import text_labels
-from standout.data.scale import Attribute, Channel
+from standout.data.scale import OWN_KINDS, Attribute, Channel, OwnChannel
 from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 
@@ -172,15 +172,19 @@ def _attributes(source: Path, meta: dict[str, Any]) -> dict[str, Attribute]:
 
 def _channels(source: Path, meta: dict[str, Any], kind: str) -> list[Channel]:
     """Scales of the channels or attributes, as saved."""
-    return [
-        Channel(
-            one["name"],
-            load_array(source, f"{kind}_{k}_levels"),
-            load_array(source, f"{kind}_{k}_labels") if one["labels"] else None,
-            float(one["period"]),
-        )
-        for k, one in enumerate(meta.get(kind, ()))
-    ]
+    made = []
+    for k, one in enumerate(meta.get(kind, ())):
+        own = one.get("kind")
+        if own is not None and own not in OWN_KINDS:
+            raise InputError(
+                f"{source.name}: {one['name']} is a channel of the kind {own!r}, which is not registered here: import the "
+                "module that registers it"
+            )
+        labels = load_array(source, f"{kind}_{k}_labels") if one["labels"] else None
+        make = OWN_KINDS[own][1] if own else Channel
+        levels = load_array(source, f"{kind}_{k}_levels")
+        made.append(make(one["name"], levels, labels, float(one["period"])))
+    return made
 
 
 def _write_channels(folder: Path, kind: str, channels: Iterable[Channel]) -> list[dict[str, Any]]:
@@ -192,6 +196,7 @@ def _write_channels(folder: Path, kind: str, channels: Iterable[Channel]) -> lis
             dump_array(folder, f"{kind}_{k}_labels", channel.labels)
         described.append(
             {"name": channel.name, "labels": channel.labels is not None, "period": channel.period}
+            | ({"kind": channel.kind} if isinstance(channel, OwnChannel) else {})
         )
     return described
 
