@@ -74,15 +74,14 @@ def who(**more):
 def test_each_example_is_short_and_uses_public_names_only(path):
     source = path.read_text()
     assert len(source.splitlines()) <= 60
-    imported = {
-        name
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in (
-            [node.module] if isinstance(node, ast.ImportFrom) else [x.name for x in node.names]
-        )
-        if name.startswith("standout")
-    }
+    imported = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            imported |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {f"standout.{name.name}" for name in node.names}
+            imported |= names if node.module == "standout" else {str(node.module)}
+    imported = {name for name in imported if name.split(".")[0] == "standout"}
     assert imported <= {"standout", "standout.extend"}
 
 

@@ -16,7 +16,7 @@ from standout.arrays import Array
 from standout.data.channels import JointDataset
 from standout.data.scale import ValueScale
 from standout.data.values import ROUNDING
-from standout.kernels.levels import LevelKernel, LevelSums, Relative, Uniform
+from standout.kernels.levels import ErrorKernel, LevelKernel, LevelSums, Relative, Uniform
 
 if TYPE_CHECKING:
     from standout.data.catalog import Catalog
@@ -29,7 +29,7 @@ class ChannelError:
     """The error of one known channel."""
 
     channel: ValueScale
-    kernel: LevelKernel
+    kernel: ErrorKernel
     reach: Array
     """(levels,): largest error, with that of rounding; wrong levels lie farther off."""
     level: Array | None = None
@@ -193,18 +193,6 @@ class JointKernel:
         table = self.table(known, levels)
         moved = ((table > 0) & (table != 1.0)).any(axis=1)
         return LevelSums(table @ weight, (table > 0).sum(axis=1), moved)
-
-    def draw(self, true: Array, uniform: Array, levels: Array) -> Array:
-        """Known levels of each code in `true`, a column per channel, from one column of uniform numbers per channel."""
-        code = true.astype(np.int64)
-        columns = []
-        for k, (scale, level_of, kernel) in enumerate(self.parts):
-            assert level_of is not None
-            level = level_of[code]
-            seen, there = np.full(code.size, np.nan), level < scale.n_levels
-            seen[there] = kernel.draw(scale.levels[level[there]], uniform[there, k], scale.levels)
-            columns.append(seen)
-        return np.column_stack(columns)
 
 
 def spread(known: Array, scale: ValueScale, kernel: LevelKernel | None) -> Array:
