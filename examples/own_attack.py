@@ -49,14 +49,10 @@ def main() -> None:
     item = np.concatenate([rng.choice(200, 20, replace=False) for _ in range(300)])
     dataset = so.Dataset.from_arrays(record, item, value=rng.integers(1, 6, record.size))
     who = so.Adversary(knows=4, value_within=1)
-    findings = so.Audit(
-        dataset, [who], ["overlap", "scoreboard-rh", "likelihood"], targets=200, seed=1
-    ).run()
-    print(
-        findings.to_frame()[["attack", "hit", "hit_low", "hit_high", "false_match"]]
-        .round(3)
-        .to_string(index=False)
-    )
+    attacks = ["overlap", "scoreboard-rh", "likelihood"]
+    frame = so.Audit(dataset, [who], attacks, targets=200, seed=1).run().to_frame()
+    shown = frame[["attack", "hit", "hit_low", "hit_high", "false_match"]]
+    print(shown.round(3).to_string(index=False))
 
 
 if __name__ == "__main__":

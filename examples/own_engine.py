@@ -15,6 +15,7 @@ import standout as so
 from standout import extend
 
 
+@extend.register_engine("shard-loop")
 class ShardLoop:
     """Cuts each shard into slices of at most `records`, and runs the task on slice after slice."""
 
@@ -48,7 +49,7 @@ def main() -> None:
     known = so.Adversary(knows=3).sample(dataset, targets, seed=1)
     mine, usual = (
         so.attack("likelihood").run(dataset, known, e, watch=targets)
-        for e in (ShardLoop(), "memory")
+        for e in ("shard-loop", "memory")
     )
     print(
         f"hit rate {mine.credit.mean():.3f}, same records first: {np.array_equal(mine.best, usual.best)}"

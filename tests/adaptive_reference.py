@@ -6,7 +6,7 @@ from math import comb, lgamma
 
 import numpy as np
 
-from standout.data.periods import period_starts
+from standout.kernels.moments import Periods
 
 SHRINK = 10.0
 BIN = 30
@@ -126,7 +126,7 @@ class Reference:
         if change is None or change.period is None or change.period_first:
             return day
         first = int(self.release.first_tick)
-        return max(int(period_starts(np.array([day + first]), change.period)[0]) - first, 0)
+        return max(int(Periods(change.period).draw(np.array([day + first]))[0]) - first, 0)
 
     def days_behind(self, day, z):
         """True days that a released day stands for, if the person's dates were shifted by z."""
@@ -134,12 +134,12 @@ class Reference:
         if change is None or change.period is None:
             return [day - z]
         start = day - z if change.period_first else day
-        if period_starts(np.array([start + first]), change.period)[0] != start + first:
+        if Periods(change.period).draw(np.array([start + first]))[0] != start + first:
             return []
         inside = [
             d
             for d in range(start, start + 400)
-            if period_starts(np.array([d + first]), change.period)[0] == start + first
+            if Periods(change.period).draw(np.array([d + first]))[0] == start + first
         ]
         return inside if change.period_first else [d - z for d in inside]
 

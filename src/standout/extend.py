@@ -1,7 +1,6 @@
-"""Names for authors of attacks, choices, defenses, views, readers and engines of their own.
+"""Names for authors of attacks, choices, defenses, views, channels, readers and engines of their own.
 
-An attack, a choice, a defense, a view and a reader are registered under a name; an engine is passed as an object.
-`examples/` has one file for each of them.
+Each is registered under a name; an engine can also be passed as an object. `examples/` has one file for each of them.
 """
 
 from standout.adversary.choice import Choice, PickRule
@@ -17,12 +16,12 @@ from standout.data.catalog import Catalog
 from standout.data.index import Shard
 from standout.data.mechanism import ItemMap, Mechanism, TimeMap
 from standout.data.reading.formats import register_reader
-from standout.data.scale import Channel
+from standout.data.scale import Channel, OwnChannel, register_channel
 from standout.data.tasks import Result, Task
 from standout.defenses.defense import Defense, register_defense
-from standout.engines.engine import Engine
+from standout.engines.engine import Engine, register_engine
 from standout.kernels.bins import LevelBins, TickBins
-from standout.kernels.levels import Steps, Table, Uniform
+from standout.kernels.levels import CircleSteps, Steps, Table, Uniform
 from standout.kernels.moments import Window
 from standout.scoring.partials import Partials
 from standout.scoring.plan import Combine, Plan
@@ -69,10 +68,15 @@ __all__ = [
     "SequenceView",
     "Channel",
     "with_channels",
+    # level channels
+    "OwnChannel",
+    "register_channel",
+    "CircleSteps",
     # readers of files
     "register_reader",
     # engines
     "Engine",
+    "register_engine",
     "Task",
     "Result",
     "Shard",

@@ -10,9 +10,9 @@ from scipy import sparse
 import standout as so
 from standout.attacks.adaptive import compile_adaptive
 from standout.data.mechanism import ItemMap, Mechanism, Origin, TimeMap
-from standout.data.periods import period_starts
 from standout.engines.memory import MemoryEngine
 from standout.kernels.levels import Table
+from standout.kernels.moments import Periods
 from standout.scoring.partials import LOWEST
 from standout.scoring.tasks import AllScores, Mass, Score
 
@@ -31,7 +31,7 @@ def random_data(seed, n_records=10, n_items=7, repeats=False, period=None):
                 value.append(float(rng.integers(1, 6)))
                 day.append(float(rng.integers(11_000, 11_150)))
     if period:
-        day = period_starts(np.array(day, np.int64), period).astype(float)
+        day = Periods(period).draw(np.array(day, np.int64)).astype(float)
     # every level occurs, so that the scale is the same
     return so.Dataset.from_arrays(
         [*record, *[99] * 5], [*item, *range(5)], [*value, *LEVELS], [*day, *day[:5]]

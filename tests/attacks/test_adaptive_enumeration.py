@@ -11,7 +11,7 @@ from test_adaptive import LEVELS, random_data, thirds
 
 import standout as so
 from standout.data.mechanism import Mechanism, Origin, TimeMap
-from standout.data.periods import period_starts
+from standout.kernels.moments import Periods
 
 
 def setting(mechanism, who, seed=3, period=None):
@@ -95,7 +95,7 @@ def test_changed_times_equal_the_sum_over_all_days_shifts_and_errors(time, perio
                 behind = [
                     d
                     for d in range(day, day + 40)
-                    if period_starts(np.array([d + first]), period)[0] == day + first
+                    if Periods(period).draw(np.array([d + first]))[0] == day + first
                 ]
             else:
                 behind = [day - z]

@@ -15,7 +15,7 @@ from standout import ChunkedDataset
 from standout.data import labels as labels_module
 from standout.data import store
 from standout.data.dataset import Dataset
-from standout.data.intact import file_checksums, meta_checksum
+from standout.data.intact import meta_checksum
 from standout.errors import InputError, ParameterError
 
 
@@ -190,12 +190,14 @@ def test_a_folder_that_is_no_dataset_is_refused(tmp_path):
         Dataset.open(tmp_path / "nowhere")
 
 
-def test_another_schema_is_refused_by_its_number(tmp_path):
+@pytest.mark.parametrize("schema", [3, 99])
+def test_another_schema_is_refused_by_its_number(tmp_path, schema):
     small().save(tmp_path / "d")
     meta = json.loads((tmp_path / "d" / "meta.json").read_text())
-    (tmp_path / "d" / "meta.json").write_text(json.dumps({**meta, "schema": 99}))
-    with pytest.raises(InputError, match="saved with schema 99"):
-        Dataset.open(tmp_path / "d")
+    (tmp_path / "d" / "meta.json").write_text(json.dumps({**meta, "schema": schema}))
+    for opened in (Dataset.open, ChunkedDataset.open):
+        with pytest.raises(InputError, match=f"saved with schema {schema}"):
+            opened(tmp_path / "d")
 
 
 @pytest.mark.parametrize("harm", ["missing", "truncated", "exchanged", "meta"])
@@ -226,60 +228,6 @@ def test_thousands_of_values_are_kept(tmp_path):
     assert ds.n_levels == 70_000
     ds.save(tmp_path / "d")
     assert_equal(Dataset.open(tmp_path / "d"), ds)
-
-
-def made_older(folder: Path, schema: int = 1) -> None:
-    """Make the folder one of schema 1, which has no checksums, or 2, which has no resolution."""
-    meta = json.loads((folder / "meta.json").read_text())
-    meta.pop("checksums", None)
-    meta = {
-        "first_day": meta.pop("first_tick"),
-        "day_span": meta.pop("tick_span"),
-        **meta,
-        "schema": schema,
-    }
-    for name in ("record", "index"):
-        (folder / f"{name}_tick.npy").rename(folder / f"{name}_day.npy")
-    if schema == 2:
-        meta["checksums"] = {
-            "meta.json": meta_checksum(meta),
-            **file_checksums(folder, [p.name for p in folder.glob("*.npy")]),
-        }
-    (folder / "meta.json").write_text(json.dumps(meta))
-
-
-@pytest.mark.parametrize("schema", [1, 2])
-def test_a_folder_from_before_ticks_is_read_as_days(tmp_path, schema):
-    ds = small()
-    ds.save(tmp_path / "d")
-    made_older(tmp_path / "d", schema)
-    old = Dataset.open(tmp_path / "d")
-    assert (old.first_tick, old.tick_span) == (ds.first_tick, ds.tick_span)
-    assert old.record_tick.tolist() == ds.record_tick.tolist()
-    assert old.index.tick.tolist() == ds.index.tick.tolist()
-
-
-def test_a_missing_time_of_a_folder_of_schema_3_stays_missing(tmp_path):
-    ds = Dataset.from_arrays([1, 2, 3], [1, 1, 2], time=[0, 90_000, np.nan])
-    ds.save(tmp_path / "d")
-    for name in ("record_tick", "index_tick"):
-        tick = np.load(tmp_path / "d" / f"{name}.npy")
-        assert tick.dtype == np.uint32 and tick.max() == 2**32 - 1
-        np.save(
-            tmp_path / "d" / f"{name}.npy",
-            np.where(tick == 2**32 - 1, 2**24 - 1, tick).astype(np.uint32),
-        )
-    meta = json.loads((tmp_path / "d" / "meta.json").read_text())
-    del meta["checksums"]
-    meta["schema"] = 3
-    meta["checksums"] = {
-        "meta.json": meta_checksum(meta),
-        **file_checksums(tmp_path / "d", [p.name for p in (tmp_path / "d").glob("*.npy")]),
-    }
-    (tmp_path / "d" / "meta.json").write_text(json.dumps(meta))
-    old = Dataset.open(tmp_path / "d")
-    assert old.record_tick.tolist() == ds.record_tick.tolist() == [0, 90_000, ds.no_tick]
-    assert old.index.tick.tolist() == ds.index.tick.tolist()
 
 
 @pytest.mark.parametrize("error", [0.0, 0.5])
@@ -364,41 +312,12 @@ def put(folder: Path, name: str, numbers) -> None:
     np.save(path, changed)
 
 
-@pytest.mark.parametrize("name", OUT_OF_RANGE)
-def test_an_older_folder_with_a_number_out_of_range_is_refused(tmp_path, name):
-    small().save(tmp_path / "d")
-    made_older(tmp_path / "d")
-    put(tmp_path / "d", name.replace("tick", "day"), OUT_OF_RANGE[name])
-    with pytest.raises(InputError, match="damaged"):
-        Dataset.open(tmp_path / "d")
-
-
 @pytest.mark.parametrize("name", [*OUT_OF_RANGE, *INDEX_OUT_OF_RANGE])
 def test_numbers_out_of_range_are_refused_even_without_checksums(tmp_path, name):
     small().save(tmp_path / "d")
     put(tmp_path / "d", name, {**OUT_OF_RANGE, **INDEX_OUT_OF_RANGE}[name])
     with pytest.raises(InputError, match="damaged"):
         Dataset.open(tmp_path / "d", verify=False)
-
-
-def test_an_older_folder_whose_items_were_exchanged_is_refused(tmp_path):
-    small().save(tmp_path / "d")
-    made_older(tmp_path / "d")
-    kept = np.load(tmp_path / "d" / "record_item.npy")
-    put(tmp_path / "d", "record_item", (kept + 1) % 3)
-    with pytest.raises(InputError, match="damaged"):
-        Dataset.open(tmp_path / "d")
-
-
-def test_an_older_folder_opens_with_a_note_and_does_not_trust_its_index(tmp_path):
-    small().save(tmp_path / "d")
-    made_older(tmp_path / "d")
-    put(tmp_path / "d", "index_local", INDEX_OUT_OF_RANGE["index_local"])
-    ds = Dataset.open(tmp_path / "d")
-    assert "without checksums" in ds.cleaning.notes[-1]
-    assert np.array_equal(ds.index.local, small().index.local)
-    ds.save(tmp_path / "again")
-    assert_equal(Dataset.open(tmp_path / "again"), ds)
 
 
 def test_every_file_reaches_the_disk_before_the_folder_appears(tmp_path, monkeypatch):

@@ -6,8 +6,8 @@ from scipy import sparse, stats
 
 import standout as so
 from standout.kernels.bins import Bins, LevelBins, TickBins
-from standout.kernels.levels import Exact, Relative, Steps, Table, Uniform
-from standout.kernels.moments import Window
+from standout.kernels.levels import CircleSteps, Exact, Relative, SameLabel, Steps, Table, Uniform
+from standout.kernels.moments import Periods, Window
 
 DRAWS = 1_000_000
 EVEN = np.arange(1.0, 8.0)
@@ -19,6 +19,9 @@ LEVEL_KERNELS = {
     "steps": (Steps(2), EVEN),
     "steps of a half": (Steps(1.2, 0.5), np.arange(1.0, 4.5, 0.5)),
     "more steps than levels": (Steps(20), EVEN),
+    "a circle": (CircleSteps(2, 1.0, 7.0), np.arange(7.0)),
+    "steps of two on a circle": (CircleSteps(2, 2.0, 10.0), np.arange(0.0, 10.0, 2.0)),
+    "labels": (SameLabel(0.7), np.arange(6.0)),
     "bins, clipped": (LevelBins((0.0, 1.0, 3.0), (0.4, 0.3, 0.2, 0.1)), EVEN),
     "bins of an uneven scale": (LevelBins((0.0, 2.5), (0.5, 0.3, 0.2)), UNEVEN),
 }
@@ -95,6 +98,25 @@ def test_draws_of_ticks_follow_the_table(kernel):
     gap = (kernel.draw(100, uniforms(DRAWS)) - 100).astype(int)
     counts = np.bincount(gap + most, minlength=2 * most + 1)
     assert agrees(counts, kernel.table(np.arange(-most, most + 1)))
+
+
+@pytest.mark.parametrize("to", ["day", "week", "month", "quarter", "year"])
+def test_days_fall_on_the_first_days_of_their_periods_as_often_as_these_are_long(to):
+    """From 1970 to 2243: the days of a period are as many as its table says, and all lie behind its first day."""
+    kernel, days = Periods(to), np.arange(-1000, 100_000)
+    seen = kernel.draw(days)
+    whole = seen[(seen >= 0) & (seen < 99_000)]
+    lengths = kernel.lengths(0, 99_000)
+    np.testing.assert_array_equal(np.bincount(whole, minlength=99_000), lengths)
+    assert (
+        (days >= seen)
+        & (days < seen + {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}[to])
+    ).all()
+    first = np.flatnonzero(lengths).astype("datetime64[D]").astype(object)
+    on = {"week": lambda d: d.weekday() == 0, "month": lambda d: d.day == 1, "day": lambda d: True}
+    on["quarter"] = lambda d: d.day == 1 and d.month in (1, 4, 7, 10)
+    on["year"] = lambda d: (d.month, d.day) == (1, 1)
+    assert all(on[to](d) for d in first)
 
 
 def test_draws_of_bins_of_ticks_follow_the_table():

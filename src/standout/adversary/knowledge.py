@@ -18,10 +18,10 @@ from standout.data.channels import (
     check_names,
     joint_dataset,
     level_names,
-    seen_levels,
 )
 from standout.data.labels import find_labels, index_labels
 from standout.data.mechanism import ItemMap
+from standout.data.scale import seen_levels
 from standout.data.time_arrays import days_of
 from standout.data.times import PER_DAY, check_time_unit, unit_by_size
 from standout.data.totals import is_same_content

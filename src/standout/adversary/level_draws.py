@@ -96,11 +96,11 @@ def _draw(part: ChannelError, code: Array, is_wrong: Array, uniform: Array) -> A
     if wrong.any():
         turn = (uniform[wrong] * scale.n_outside(part.reach)[level[wrong]]).astype(np.int64)
         seen[wrong] = scale.outside(level[wrong], part.reach, turn)
-    labels = scale.labels if isinstance(scale, Channel) else None
-    if labels is None:
+    told = scale.decode(seen[some]) if isinstance(scale, Channel) else seen[some]
+    if told.dtype == np.float64:
         return seen
     out = np.full(code.size, None, object)
-    out[some] = labels[seen[some].astype(np.int64)]
+    out[some] = told
     return out
 
 

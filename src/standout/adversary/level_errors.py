@@ -14,9 +14,9 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.channels import JointDataset
-from standout.data.scale import Channel, ValueScale
+from standout.data.scale import ValueScale
 from standout.data.values import ROUNDING
-from standout.kernels.levels import Exact, LevelKernel, LevelSums, Steps
+from standout.kernels.levels import ErrorKernel, LevelKernel, LevelSums, Relative, Uniform
 
 if TYPE_CHECKING:
     from standout.data.catalog import Catalog
@@ -29,7 +29,7 @@ class ChannelError:
     """The error of one known channel."""
 
     channel: ValueScale
-    kernel: LevelKernel
+    kernel: ErrorKernel
     reach: Array
     """(levels,): largest error, with that of rounding; wrong levels lie farther off."""
     level: Array | None = None
@@ -194,18 +194,6 @@ class JointKernel:
         moved = ((table > 0) & (table != 1.0)).any(axis=1)
         return LevelSums(table @ weight, (table > 0).sum(axis=1), moved)
 
-    def draw(self, true: Array, uniform: Array, levels: Array) -> Array:
-        """Known levels of each code in `true`, a column per channel, from one column of uniform numbers per channel."""
-        code = true.astype(np.int64)
-        columns = []
-        for k, (scale, level_of, kernel) in enumerate(self.parts):
-            assert level_of is not None
-            level = level_of[code]
-            seen, there = np.full(code.size, np.nan), level < scale.n_levels
-            seen[there] = kernel.draw(scale.levels[level[there]], uniform[there, k], scale.levels)
-            columns.append(seen)
-        return np.column_stack(columns)
-
 
 def spread(known: Array, scale: ValueScale, kernel: LevelKernel | None) -> Array:
     """Per known level: unit of its row; 1 for probabilities, levels per unit of the scale for densities.
@@ -215,17 +203,13 @@ def spread(known: Array, scale: ValueScale, kernel: LevelKernel | None) -> Array
     attack does not use this artifact.
     """
     low, high = scale.scale_ends
-    if kernel is None or isinstance(kernel, Exact | Steps) or high <= low or _is_circle(scale):
+    if not isinstance(kernel, Uniform | Relative) or high <= low:
         return np.ones(known.size)
     margin = _SLACK * (high - low)
     inside = (known > low + margin) & (known < high - margin)
     moved = kernel.sums(known, scale.levels, np.zeros(scale.n_levels)).moved
     # a level that does not move keeps its probability of 1
     return np.where(inside & moved, scale.n_levels / (high - low), 1.0)
-
-
-def _is_circle(scale: ValueScale) -> bool:
-    return isinstance(scale, Channel) and scale.kind == "circle"
 
 
 def is_known(levels: Array) -> Array:

@@ -16,9 +16,9 @@ from standout.data.background import background
 from standout.data.cache import once
 from standout.data.dataset import Dataset
 from standout.data.mechanism import Mechanism
-from standout.data.periods import period_lengths, period_starts
 from standout.formulas.defended import DECONVOLUTION_STEPS, deconvolved, through_values
 from standout.formulas.likelihood import shrunk
+from standout.kernels.moments import Periods
 
 LEAST_CHANCE = 1e-12
 """Smallest background probability of a known value or day."""
@@ -125,7 +125,7 @@ def buckets(release: Dataset, mechanism: Mechanism) -> tuple[int, bool, Array]:
     if change is None or change.period is None:
         return shift, False, np.empty(0, np.int64)
     first, last = _days(release)
-    lengths = period_lengths(first - shift, last - first + 1 + 2 * shift, change.period)
+    lengths = Periods(change.period).lengths(first - shift, last - first + 1 + 2 * shift)
     return shift, change.period_first, lengths * release.ticks_per_day
 
 
@@ -175,7 +175,7 @@ def _bins(release: Dataset, mechanism: Mechanism, day: Array) -> tuple[Array, Ar
     first_day, last_day = _days(release)
     days = np.arange(first_day, last_day + 1)
     every = np.clip(
-        (period_starts(days, mechanism.time.period) * per_day - first) // bins, 0, n_bins - 1
+        (Periods(mechanism.time.period).draw(days) * per_day - first) // bins, 0, n_bins - 1
     )
     # the first and the last day may lie partly outside the release
     begin = np.maximum(days * per_day, first)

@@ -18,9 +18,9 @@ from standout.arrays import Array
 from standout.data.cache import once
 from standout.data.dataset import Dataset
 from standout.data.keys import digest
-from standout.data.labels import find_labels, index_labels
+from standout.data.labels import index_labels
 from standout.data.mechanism import Origin
-from standout.data.scale import Attribute, Channel, check_name
+from standout.data.scale import Attribute, Channel, check_name, own_kind_of
 from standout.data.values import code_type, codes_of, levels_of
 from standout.errors import InputError, ParameterError
 
@@ -349,13 +349,19 @@ def _read_channel(name: str, column: Any) -> tuple[Channel, Array]:
     numbers = as_numbers(column)
     if numbers is None:
         labels, index, _ = index_labels(column, name)
+        if own := own_kind_of(labels):
+            return own.read(name, labels, index)
         scale = Channel(name, np.arange(labels.size, dtype=np.float64), labels)
         return scale, np.where(index < 0, labels.size, index).astype(np.int64)
     if np.isinf(numbers).any():
         raise InputError(f"channel {name} holds infinite numbers: replace or remove them")
     if np.isnan(numbers).all():
         raise InputError(f"channel {name} is missing in every row: leave it out")
-    levels = levels_of(np.unique(numbers[~np.isnan(numbers)]))
+    distinct, index = np.unique(numbers, return_inverse=True)
+    distinct = distinct[~np.isnan(distinct)]
+    if own := own_kind_of(distinct):
+        return own.read(name, distinct, index.reshape(-1))
+    levels = levels_of(distinct)
     return Channel(name, levels), codes_of(numbers, levels).astype(np.int64)
 
 
@@ -377,19 +383,3 @@ def as_numbers(column: Any) -> Array | None:
     if any(isinstance(x, (int, np.integer)) and abs(int(x)) > 2**53 for x in array[~missing]):
         return None
     return np.where(missing, np.nan, np.where(missing, 0.0, array)).astype(np.float64)
-
-
-def seen_levels(channel: Channel, seen: Any) -> Array:
-    """float64: known levels on the scale of a channel: numbers as they are; of labels their index, -1 = not in the data."""
-    if channel.labels is None:
-        return np.asarray(seen, np.float64)
-    array = np.asarray(seen, dtype=object)
-    known = np.array([not _is_missing(x) for x in array], np.bool_)
-    out = np.full(array.size, np.nan)
-    if known.any():
-        out[known] = find_labels(channel.labels, np.array(array[known].tolist()))
-    return out
-
-
-def _is_missing(x: Any) -> bool:
-    return x is None or (isinstance(x, float) and np.isnan(x))

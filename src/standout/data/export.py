@@ -49,14 +49,10 @@ def to_arrow(dataset: Dataset) -> pa.Table:
     for channel in dataset.channels:
         assert dataset.further is not None
         level = dataset.further.columns()[dataset.further.named(channel.name)]
-        scale = pa.array(channel.levels) if channel.labels is None else _labels(channel.labels)
+        scale = _labels(channel.decode(channel.levels))
         columns[channel.name] = scale.take(pa.array(level, mask=level == channel.n_levels))
     for name, own in dataset.attributes.items():
-        scale = (
-            pa.array(own.channel.levels)
-            if own.channel.labels is None
-            else _labels(own.channel.labels)
-        )
+        scale = _labels(own.channel.decode(own.channel.levels))
         level = own.code[entry_records(dataset)]
         columns[name] = scale.take(pa.array(level, mask=level == own.channel.n_levels))
     if day is not None:

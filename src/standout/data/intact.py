@@ -123,23 +123,15 @@ def _channels_fit(ds: Dataset) -> bool:
     )
 
 
-def is_counted_right(ds: Dataset) -> bool:
-    """Whether the stored counts are those of the entries, and the entries of each record are sorted.
-
-    Together they find most damage in a folder without checksums.
-    """
-    lengths, supports = np.zeros(ds.n_records, np.int64), np.zeros(ds.n_items, np.int64)
-    count_pairs(ds.record_ptr, ds.record_item, lengths, supports)
-    same = np.array_equal(lengths, ds.lengths) and np.array_equal(supports, ds.supports)
-    falls = np.flatnonzero(ds.record_item[1:] < ds.record_item[:-1]) + 1
-    return same and bool(np.isin(falls, ds.record_ptr).all())
-
-
 def count_again(ds: Any) -> None:
     """Trust no stored counts and no stored index of a dataset: compare the counts, and build the index on next use."""
     if not hasattr(ds, "record_ptr"):
         return
-    if not is_counted_right(ds):
+    lengths, supports = np.zeros(ds.n_records, np.int64), np.zeros(ds.n_items, np.int64)
+    count_pairs(ds.record_ptr, ds.record_item, lengths, supports)
+    falls = np.flatnonzero(ds.record_item[1:] < ds.record_item[:-1]) + 1
+    same = np.array_equal(lengths, ds.lengths) and np.array_equal(supports, ds.supports)
+    if not same or not np.isin(falls, ds.record_ptr).all():
         raise InputError(
             "the counts of the saved dataset are not those of its records: save it again from the original data"
         )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from standout.arrays import Array
+from standout.data.labels import find_labels
 from standout.data.values import ROUNDING, grid_step, percent
 from standout.errors import ParameterError
 from standout.kernels.levels import CircleSteps, ErrorKernel, Exact, Relative, Steps, Uniform
@@ -147,7 +150,7 @@ class Channel(ValueScale):
 
     @property
     def kind(self) -> str:
-        """The shape of the scale: "line", "circle" or "nominal"."""
+        """The shape of the scale: "line", "circle", "nominal", or the name of a registered kind."""
         if self.labels is not None:
             return "nominal"
         return "circle" if self.period else "line"
@@ -156,6 +159,10 @@ class Channel(ValueScale):
     def label_or_level(self) -> Array:
         """What the levels are: labels as text, or numbers."""
         return self.levels if self.labels is None else self.labels.astype(str)
+
+    def decode(self, levels: Array) -> Array:
+        """What is written for levels: labels, or the numbers themselves."""
+        return levels if self.labels is None else self.labels[levels.astype(np.int64)]
 
     @property
     def label_array(self) -> Array:
@@ -201,8 +208,103 @@ class Channel(ValueScale):
         """Level of the given number, counted from 0, among those outside the reach of each level `code`."""
         if self.labels is not None:
             return np.asarray(self.levels[turn + (turn >= code)])
-        if not self.period:
+        if self.kind == "line":
             return super().outside(code, reach, turn)
         far = self.gap(self.levels[code][:, None], self.levels[None, :]) > reach[code][:, None]
         by_distance = np.argsort(~far, axis=1, kind="stable")
         return np.asarray(self.levels[by_distance[np.arange(code.size), turn]])
+
+
+class OwnChannel(Channel):
+    """A kind of level channel of an author: how labels become levels, and how levels are compared.
+
+    A subclass defines `encode` and `decode`. Levels are compared by their distance on a line unless it
+    defines `gap` and `error_kernel` as well.
+    """
+
+    own_kind: ClassVar[str]
+
+    @staticmethod
+    @abstractmethod
+    def encode(labels: Array) -> Array:
+        """Return the level of each label, a finite number."""
+
+    @abstractmethod
+    def decode(self, levels: Array) -> Array:
+        """Return the label of each level, also of one that does not occur in the data."""
+
+    @property
+    def kind(self) -> str:
+        """The name under which it is registered."""
+        return self.own_kind
+
+    @property
+    def label_array(self) -> Array:
+        """The kind, for digests: the levels of another kind mean something else."""
+        return np.array([self.own_kind])
+
+    @classmethod
+    def read(cls, name: str, labels: Array, index: Array) -> tuple[OwnChannel, Array]:
+        """Scale of a column, and the level of each element: the place of its label among `labels`, -1 = none."""
+        level = np.asarray(cls.encode(labels), np.float64)
+        if level.shape != labels.shape or not np.isfinite(level).all():
+            raise ParameterError(
+                f"channel {name}: encode of {cls.own_kind!r} must return one finite number per label"
+            )
+        levels, place = np.unique(level, return_inverse=True)
+        return cls(name, levels), np.append(place.reshape(-1), levels.size)[index]
+
+
+Recognizer = Callable[[Array], bool]
+OWN_KINDS: dict[str, tuple[Recognizer, type[OwnChannel]]] = {}
+
+K = TypeVar("K", bound=type[OwnChannel])
+
+
+def register_channel(kind: str, recognizes: Recognizer) -> Callable[[K], K]:
+    """Class decorator that registers a kind of level channel.
+
+    Parameters
+    ----------
+    kind
+        Name of the kind.
+    recognizes
+        Whether a column is of this kind, by its distinct labels or numbers. Registered kinds are
+        tried before numbers and labels without an order.
+    """
+
+    def add(cls: K) -> K:
+        cls.own_kind = kind
+        OWN_KINDS[kind] = recognizes, cls
+        return cls
+
+    return add
+
+
+def own_kind_of(labels: Array) -> type[OwnChannel] | None:
+    """The registered kind that recognizes a column by its distinct labels or numbers."""
+    kinds = OWN_KINDS.values() if labels.size else ()
+    return next((cls for recognizes, cls in kinds if recognizes(labels)), None)
+
+
+def seen_levels(channel: Channel, seen: Any) -> Array:
+    """float64: known levels on the scale of a channel: numbers as they are; of labels their index, -1 = not in the data."""
+    if channel.kind in ("line", "circle"):
+        return np.asarray(seen, np.float64)
+    array = np.asarray(seen, dtype=object)
+    known = np.array([not _is_missing(x) for x in array], np.bool_)
+    out = np.full(array.size, np.nan)
+    told = np.array(array[known].tolist())
+    if channel.labels is not None and told.size:
+        out[known] = find_labels(channel.labels, told)
+    elif isinstance(channel, OwnChannel) and told.size:
+        out[known] = channel.encode(told)
+        if n_bad := int((~np.isfinite(out[known])).sum()):
+            raise ParameterError(
+                f"{channel.name}: {n_bad:,} known labels are not of the kind {channel.kind}: correct them, or leave them out"
+            )
+    return out
+
+
+def _is_missing(x: Any) -> bool:
+    return x is None or (isinstance(x, float) and np.isnan(x))

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import mkdtemp
 from tokenize import TokenError
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from standout.arrays import Array
-from standout.data.build import missing_tick
 from standout.data.channels import JointCodes
 from standout.data.cleaning import Cleaning, ColumnUse
 from standout.data.dataset import Dataset
@@ -23,20 +22,17 @@ from standout.data.index import Shard
 from standout.data.intact import (
     are_unchanged,
     file_checksums,
-    is_counted_right,
     is_index_of,
     is_sound,
     meta_checksum,
 )
 from standout.data.labels import text_labels
-from standout.data.scale import Attribute, Channel
+from standout.data.scale import OWN_KINDS, Attribute, Channel, OwnChannel
 from standout.data.scratch import scratch_folder
 from standout.errors import InputError, ParameterError
 
 FORMAT = "standout-dataset"
 SCHEMA = 4
-"""Version 2 has checksums of all files; version 3 has ticks of a resolution, before it ticks were days;
-in version 4 "no time" is the largest number of the ticks' type, before it was at most 2^24 - 1."""
 _LABELS = ("record_labels", "item_labels")
 _ARRAYS = (
     *_LABELS,
@@ -49,17 +45,7 @@ _ARRAYS = (
     "supports",
 )
 _INDEX_ARRAYS = ("ptr", "local", "code", "tick")
-_OLD_NAMES = {
-    "record_tick": "record_day",
-    "index_tick": "index_day",
-    "first_tick": "first_day",
-    "tick_span": "day_span",
-}
-"""Names of files and numbers before version 3, where times were days."""
 _INDEX_NUMBERS = ("first_record", "n_records", "block_size", "has_repeats")
-_NO_CHECKSUMS = (
-    "saved by an older version without checksums: damage may go unnoticed; save it again"
-)
 DAMAGES = (
     OSError,
     ValueError,
@@ -103,18 +89,15 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
     """Open a folder that `save_folder` wrote; arrays are mapped into memory.
 
     Types, sizes and the range of every index are always checked. Checksums are compared unless
-    `verify` is False. A folder of schema 1 has no checksums: its entries are counted again, and its
-    index is built again on first use.
+    `verify` is False.
     """
     source = Path(folder)
     meta = read_meta(source)
-    summed = _has_checksums(meta)
     ds = None
     try:
-        whole = not summed or are_unchanged(source, meta, verify=verify)
-        ds = _mapped_dataset(source, meta) if whole else None
-        if ds is not None:
-            whole = is_sound(ds) and (is_index_of(ds.index, ds) if summed else is_counted_right(ds))
+        if are_unchanged(source, meta, verify=verify):
+            ds = _mapped_dataset(source, meta)
+        whole = ds is not None and is_sound(ds) and is_index_of(ds.index, ds)
     except DAMAGES:
         whole = False
     if ds is None or not whole:
@@ -125,32 +108,18 @@ def open_folder(folder: str | Path, *, verify: bool = True) -> Dataset:
 
 
 def _mapped_dataset(source: Path, meta: dict[str, Any]) -> Dataset:
-    """The dataset of a folder, not checked yet; with its index where the folder has checksums."""
-    old = _OLD_NAMES if meta["schema"] < 3 else {}
-    arrays: dict[str, Any] = {name: load_array(source, old.get(name, name)) for name in _ARRAYS}
-    cleaning = cleaning_of(meta)
-    if not _has_checksums(meta):
-        cleaning = replace(cleaning, notes=(*cleaning.notes, _NO_CHECKSUMS))
-    times = {name: meta[old.get(name, name)] for name in ("first_tick", "tick_span")}
-    times["time_resolution"] = "day" if old else meta["time_resolution"]
-    if meta["schema"] < 4:
-        arrays["record_tick"] = _with_largest_missing(arrays["record_tick"])
+    """The dataset of a folder with its index, not checked yet."""
+    arrays: dict[str, Any] = {name: load_array(source, name) for name in _ARRAYS}
+    index: dict[str, Any] = {name: load_array(source, f"index_{name}") for name in _INDEX_ARRAYS}
     ds = Dataset(
         **arrays,
-        **times,
-        cleaning=cleaning,
+        **{name: meta[name] for name in ("first_tick", "tick_span", "time_resolution")},
+        cleaning=cleaning_of(meta),
         further=_further(source, meta),
         attributes=_attributes(source, meta),
     )
-    if _has_checksums(meta):
-        index_arrays: dict[str, Any] = {
-            name: load_array(source, old.get(f"index_{name}", f"index_{name}"))
-            for name in _INDEX_ARRAYS
-        }
-        if meta["schema"] < 4:
-            index_arrays["tick"] = _with_largest_missing(index_arrays["tick"])
-        index = Shard(**meta["index"], **index_arrays).with_keys(ds.lazy_keys)
-        ds.__dict__["index"] = index  # the cached property finds it there
+    # the cached property finds it there
+    ds.__dict__["index"] = Shard(**meta["index"], **index).with_keys(ds.lazy_keys)
     return ds
 
 
@@ -172,15 +141,19 @@ def _attributes(source: Path, meta: dict[str, Any]) -> dict[str, Attribute]:
 
 def _channels(source: Path, meta: dict[str, Any], kind: str) -> list[Channel]:
     """Scales of the channels or attributes, as saved."""
-    return [
-        Channel(
-            one["name"],
-            load_array(source, f"{kind}_{k}_levels"),
-            load_array(source, f"{kind}_{k}_labels") if one["labels"] else None,
-            float(one["period"]),
-        )
-        for k, one in enumerate(meta.get(kind, ()))
-    ]
+    made = []
+    for k, one in enumerate(meta.get(kind, ())):
+        own = one.get("kind")
+        if own is not None and own not in OWN_KINDS:
+            raise InputError(
+                f"{source.name}: {one['name']} is a channel of the kind {own!r}, which is not registered here: import the "
+                "module that registers it"
+            )
+        labels = load_array(source, f"{kind}_{k}_labels") if one["labels"] else None
+        make = OWN_KINDS[own][1] if own else Channel
+        levels = load_array(source, f"{kind}_{k}_levels")
+        made.append(make(one["name"], levels, labels, float(one["period"])))
+    return made
 
 
 def _write_channels(folder: Path, kind: str, channels: Iterable[Channel]) -> list[dict[str, Any]]:
@@ -192,6 +165,7 @@ def _write_channels(folder: Path, kind: str, channels: Iterable[Channel]) -> lis
             dump_array(folder, f"{kind}_{k}_labels", channel.labels)
         described.append(
             {"name": channel.name, "labels": channel.labels is not None, "period": channel.period}
+            | ({"kind": channel.kind} if isinstance(channel, OwnChannel) else {})
         )
     return described
 
@@ -209,13 +183,6 @@ def cleaning_of(meta: dict[str, Any]) -> Cleaning:
     return Cleaning(**saved)
 
 
-def _with_largest_missing(tick: Array) -> Array:
-    """Ticks saved before version 4, with the "no time" of today."""
-    if tick.dtype != np.uint32:
-        return tick
-    return np.where(tick == 2**24 - 1, missing_tick(tick.dtype), tick).astype(tick.dtype)
-
-
 def is_saved(folder: Path) -> bool:
     """Whether any version of `save_folder` wrote this folder."""
     try:
@@ -229,7 +196,7 @@ def is_saved(folder: Path) -> bool:
 
 
 def read_meta(source: Path) -> dict[str, Any]:
-    """Content of meta.json; a folder of a newer version is refused."""
+    """Content of meta.json; a folder of another version is refused."""
     if not is_saved(source):
         raise InputError(f"{source.name} is not a folder that Dataset.save wrote")
     other = next((path.name for path in source.glob("*.npy") if not path.is_file()), None)
@@ -238,16 +205,12 @@ def read_meta(source: Path) -> dict[str, Any]:
             f"{source.name} is a saved dataset, but damaged: {other!r} in it is not a file"
         )
     meta = json.loads((source / "meta.json").read_text(encoding="utf-8"))
-    if meta.get("schema") not in range(1, SCHEMA + 1):
+    if meta.get("schema") != SCHEMA:
         raise InputError(
-            f"{source.name} was saved with schema {meta.get('schema')}, and this version reads schema 1 to {SCHEMA}: "
+            f"{source.name} was saved with schema {meta.get('schema')}, and this version reads schema {SCHEMA}: "
             "save it again from the original data"
         )
     return dict(meta)
-
-
-def _has_checksums(meta: dict[str, Any]) -> bool:
-    return meta["schema"] > 1 or "checksums" in meta
 
 
 def _is_replaceable(target: Path) -> bool:

@@ -16,14 +16,13 @@ from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records
 from standout.data.mechanism import Mechanism, TimeMap
-from standout.data.periods import period_starts
 from standout.data.purposes import PURPOSE_NOISE, PURPOSE_SHIFT
 from standout.data.values import MOST_LEVELS
 from standout.defenses import checks, draws
 from standout.defenses.defense import Defense, register_defense
 from standout.errors import ParameterError
 from standout.kernels.levels import Steps, Table
-from standout.kernels.moments import Window
+from standout.kernels.moments import Periods, Window
 
 SMALLEST_CHANCE = 1e-12
 """Steps of geometric noise with a smaller probability are added to the last step that has more."""
@@ -248,7 +247,7 @@ class CoarsenTime(Defense):
             return source
         first = source.first_tick // source.ticks_per_day
         last = (source.first_tick + source.tick_span) // source.ticks_per_day
-        starts = period_starts(np.arange(first, last + 1), self.to)
+        starts = Periods(self.to).draw(np.arange(first, last + 1))
         known = source.record_tick != source.no_tick
         day = np.full(source.n_entries, np.nan)
         tick = source.first_tick + source.record_tick[known].astype(np.int64)

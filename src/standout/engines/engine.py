@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from standout.data.catalog import Catalog
@@ -28,6 +28,21 @@ class Engine(Protocol):
         ...
 
 
+OWN_ENGINES: dict[str, Callable[[], Engine]] = {}
+
+E = TypeVar("E", bound=Callable[[], Engine])
+
+
+def register_engine(name: str) -> Callable[[E], E]:
+    """Class decorator that registers an engine under `name`: `engine="name"` makes it without arguments."""
+
+    def add(make: E) -> E:
+        OWN_ENGINES[name] = make
+        return make
+
+    return add
+
+
 def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
     """Return the engine of that name, or `which` itself. Without a GPU, "gpu" gives "memory" with a warning.
 
@@ -49,6 +64,8 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
                 f"engine is a {type(which).__name__}: use the name of an engine, or an engine"
             )
         return which
+    if which in OWN_ENGINES:
+        return OWN_ENGINES[which]()
     if which == "memory":
         return MemoryEngine()
     if which == "gpu":
@@ -69,4 +86,5 @@ def engine(which: str | Engine, data: Catalog | None = None) -> Engine:
         from standout.engines.spark import SparkEngine
 
         return SparkEngine()
-    raise ParameterError(f"no engine {which!r}. Engines: memory, gpu, chunked, spark")
+    there = ", ".join(["memory", "gpu", "chunked", "spark", *OWN_ENGINES])
+    raise ParameterError(f"no engine {which!r}. Engines: {there}")

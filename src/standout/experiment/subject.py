@@ -88,10 +88,10 @@ def released(
 def check_same_kinds(source: Catalog, release: Catalog) -> None:
     """Refuse a channel or attribute with numbers in one and labels in the other: no known level would match anybody."""
     own, published = further_channels(source), further_channels(release)
+    words = {"line": "numbers", "circle": "numbers", "nominal": "labels without an order"}
     for name in sorted(own.keys() & published.keys()):
         kinds = [
-            "numbers" if x[name].labels is None else "labels without an order"
-            for x in (own, published)
+            words.get(x[name].kind, f"levels of the kind {x[name].kind}") for x in (own, published)
         ]
         if kinds[0] != kinds[1]:
             raise InputError(

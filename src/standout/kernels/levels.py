@@ -53,10 +53,6 @@ class LevelKernel(Protocol):
         """Sums over all levels, weighted by a number per level."""
         ...
 
-    def draw(self, true: Array, uniform: Array, levels: Array) -> Array:
-        """One seen value per true value; true values are among the levels."""
-        ...
-
 
 class Errors(NamedTuple):
     """Uniform errors, as a compiled loop needs them: whole steps in ±steps, or real numbers in ±width; then clipped."""

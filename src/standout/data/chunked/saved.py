@@ -19,7 +19,7 @@ from standout.data.dataset import Dataset
 from standout.data.index import Rows, Shard
 from standout.data.intact import are_unchanged, is_index_of, is_sound
 from standout.data.keys import LazyKeys, hash_records, number_equal
-from standout.data.store import DAMAGES, SCHEMA, cleaning_of, load_array, read_meta
+from standout.data.store import DAMAGES, cleaning_of, load_array, read_meta
 from standout.errors import InputError
 
 _CHUNK = 1 << 24
@@ -31,10 +31,6 @@ class SavedFiles:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.meta = folder, read_meta(folder)
-        if self.meta["schema"] != SCHEMA:
-            raise InputError(
-                f"{folder.name} was saved by an older version: open it with Dataset.open and save it again"
-            )
         try:
             self._open()
         except DAMAGES:
