@@ -5,9 +5,10 @@ Dictionaries are only at the border of JSON. The JSON Schema of a file is derive
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, field, fields, is_dataclass
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from math import isfinite
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,12 +19,34 @@ T = TypeVar("T")
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A number from 0 to 1."""
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 """A whole number, at least 0."""
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 """A whole number, at least 1."""
+Amount = Count | Annotated[float, msgspec.Meta(ge=0)]
+"""A number that is at least 0; a whole one is read back as it was written."""
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 """SHA-256 in hexadecimal digits."""
+
+
+class Part(Mapping[str, Any]):
+    """Base of the dataclasses inside a result: the part is also a mapping, as its plain data is.
+
+    Scripts can look numbers up by name, as in the file. The code of standout uses attributes.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in tuple(self):
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.name for one in _written(self))
+
+    def __len__(self) -> int:
+        return len(_written(self))
 
 
 def optional(default: Any = None) -> Any:
@@ -39,12 +62,7 @@ def to_plain(x: Any) -> Any:
     {'hits': [{'count': 1, 'n': 2, 'rate': 0.5, 'low': 0.1, 'high': 0.9}]}
     """
     if is_dataclass(x):
-        content = {one.name: (getattr(x, one.name), one) for one in fields(x)}
-        return {
-            name: to_plain(value)
-            for name, (value, one) in content.items()
-            if not (one.metadata.get("optional") and value == one.default)
-        }
+        return {one.name: to_plain(getattr(x, one.name)) for one in _written(x)}
     if isinstance(x, Mapping):
         return {str(name): to_plain(value) for name, value in x.items()}
     if isinstance(x, list | tuple):
@@ -52,7 +70,18 @@ def to_plain(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
-def from_plain(kind: type[T], content: Any, what: str) -> T:
+def _written(x: Any) -> list[Field[Any]]:
+    """Fields of a result, without optional ones that have their default."""
+    return [
+        one
+        for one in fields(x)
+        if not (one.metadata.get("optional") and getattr(x, one.name) == one.default)
+    ]
+
+
+def from_plain(
+    kind: type[T], content: Any, what: str, command: str = "", *, closed: bool = True
+) -> T:
     """Make a result of plain data.
 
     Parameters
@@ -63,6 +92,10 @@ def from_plain(kind: type[T], content: Any, what: str) -> T:
         What `to_plain` returned, or what was read from JSON.
     what
         What the data is, for the error message.
+    command
+        The command that makes it, for the error message.
+    closed
+        Whether parts that are not known are refused.
 
     Raises
     ------
@@ -71,15 +104,19 @@ def from_plain(kind: type[T], content: Any, what: str) -> T:
     """
     try:
         made = msgspec.convert(content, kind)
+        wrong = _unknown(content, to_plain(made), "$") if closed else None
     except msgspec.ValidationError as error:
-        raise InputError(f"{what} is damaged: {error}") from None
-    if unknown := _unknown(content, to_plain(made), "$"):
-        raise InputError(f"{what} is damaged: a part that is not known - at `{unknown}`")
+        wrong = str(error)
+    if wrong:
+        again = f"; make it again with `{command}`" if command else ""
+        raise InputError(f"{what} is damaged: {wrong}{again}")
     return made
 
 
 def _unknown(content: Any, made: Any, place: str) -> str | None:
-    """First key of the content that the result made of it lacks."""
+    """First key of the content that the result made of it lacks, or number that is not finite."""
+    if isinstance(content, float) and not isfinite(content):
+        return f"a number that is not finite - at `{place}`"
     if isinstance(content, Mapping) and isinstance(made, Mapping):
         pairs = [
             (f"{place}.{key}", value, made.get(key, MISSING)) for key, value in content.items()
@@ -91,7 +128,7 @@ def _unknown(content: Any, made: Any, place: str) -> str | None:
     for at, value, there in pairs:
         # a null may stand for an optional part
         if there is MISSING and value is not None:
-            return at
+            return f"a part that is not known - at `{at}`"
         if found := _unknown(value, there, at):
             return found
     return None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.audit.judge import _by_group, judge
+from standout.audit.judge import _groups, judge
 from standout.errors import EligibilityError, InputError, ParameterError
 from standout.experiment.outcomes import Outcomes, Truth
 
@@ -413,10 +413,5 @@ def test_a_bar_is_drawn_on_a_terminal(monkeypatch):
 
 def test_a_few_people_with_rare_items_are_not_counted_with_the_crowd():
     credit = np.r_[np.ones(10), np.zeros(90)]
-    rows = _by_group(
-        credit, np.r_[np.ones(10), np.full(90, 50)].astype(np.int64), "rarest_from", "rarest_to"
-    )
-    assert [(row["rarest_from"], row["rarest_to"], row["rate"]) for row in rows] == [
-        (1, 1, 1.0),
-        (2, 50, 0.0),
-    ]
+    groups = _groups(credit, np.r_[np.ones(10), np.full(90, 50)].astype(np.int64))
+    assert [(low, high, rate.rate) for rate, low, high in groups] == [(1, 1, 1.0), (2, 50, 0.0)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_outcomes import made_outcomes
 
-from standout.audit.judge import judge
+from standout.audit.judge import Quantile, judge
 from standout.audit.strongest import strongest
 from standout.data.dataset import Dataset
 from standout.experiment.outcomes import Truth
@@ -93,7 +93,7 @@ def test_bits_are_those_of_targets_that_are_candidates(judged):
         4,
         pytest.approx((0 + 1 + np.log2(7) + 0) / 4),
     )
-    assert judged["rank_bits"]["quantiles"][2] == {"level": 0.5, "bits": 0.5}
+    assert judged["rank_bits"]["quantiles"][2] == Quantile(level=0.5, bits=0.5)
 
 
 def test_baselines_are_any_record_and_one_of_the_longest(judged):

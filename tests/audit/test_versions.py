@@ -55,7 +55,7 @@ def test_another_version_is_refused(findings, version):
 def test_findings_that_lack_a_part_are_refused(findings):
     plain = findings.to_dict()
     del plain["results"]
-    with pytest.raises(InputError, match="lack 'results'"):
+    with pytest.raises(InputError, match="missing required field `results`"):
         so.Findings.from_dict(plain)
 
 

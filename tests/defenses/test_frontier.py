@@ -117,7 +117,7 @@ def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0
 def so_rate(hits: int, n: int) -> dict:
     from standout.formulas.rates import Rate
 
-    return Rate.from_count(hits, n)._asdict()
+    return dict(Rate.from_count(hits, n))
 
 
 def of(*cells: dict) -> so.Frontier:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from known_rate import with_rate
 
@@ -106,6 +107,16 @@ def test_two_findings_are_compared_as_measured_on_different_people():
     assert so.diff(low, other).verdict == "unclear", (
         "nothing in common must not look like no change"
     )
+
+
+def test_findings_with_known_attributes_are_compared():
+    rng = np.random.default_rng(3)
+    record, item = np.repeat(np.arange(60), 5), rng.integers(0, 30, 300)
+    age = pd.DataFrame({"record": np.arange(60), "age": rng.integers(20, 60, 60)})
+    frame = pd.DataFrame({"record": record, "item": item}).merge(age).drop_duplicates()
+    data = so.Dataset.from_frame(frame, record="record", item="item", attributes=["age"])
+    found = so.Audit(data, so.Adversary(knows=2, within={"age": 0}), ["unicity"], 20).run(False)
+    assert [row["difference"] for row in so.diff(found, found).rows] == [0.0]
 
 
 def test_findings_and_data_are_not_mixed():

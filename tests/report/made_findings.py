@@ -9,7 +9,7 @@ from standout.formulas.rates import Rate, precision
 
 
 def rate(count: int, n: int) -> dict[str, Any]:
-    return Rate.of([True] * count + [False] * (n - count))._asdict()
+    return dict(Rate.of([True] * count + [False] * (n - count)))
 
 
 def adversary(knows: int = 2, **more: Any) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def findings(*results: dict[str, Any], n_records: int = 10_000, **more: Any) -> 
         "warnings": (),
         "sections": {},
     }
-    return Findings(**{**parts, **more})
+    return Findings.from_dict({"schema_version": 3, "source": None, **parts, **more})
 
 
 def sweep(rates: dict[int, float], n: int = 500) -> Findings:

@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -123,3 +124,14 @@ def test_findings_with_an_unreachable_threshold_and_huge_values_are_not_called_d
     again = so.Findings.load(found.save(tmp_path / "findings.json"))
     assert again.to_dict() == found.to_dict()
     so.render(again, tmp_path / "report.html")
+
+
+def test_the_schema_and_the_reader_agree_on_parts_that_commands_add():
+    data = damaged(("provenance", "title"), "x")
+    jsonschema.validate(data, so.Findings.schema())
+    assert so.Findings.from_dict(data).provenance["title"] == "x"
+    for place, by in ((("provenance", "seed"), "x"), (("results", 0, "other"), 1)):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(damaged(place, by), so.Findings.schema())
+        with pytest.raises(InputError, match=f"damaged: .*{place[-1]}"):
+            so.Findings.from_dict(damaged(place, by))

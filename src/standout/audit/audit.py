@@ -23,12 +23,18 @@ from standout.audit import notes
 from standout.audit.attribute_classes import attribute_classes
 from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.domain import beside_sweep, choose_domain
-from standout.audit.findings import SCHEMA_VERSION, Findings
-from standout.audit.judge import judge
+from standout.audit.findings import (
+    SCHEMA_VERSION,
+    AdversaryEntry,
+    AdversaryResult,
+    Findings,
+    Uncertainty,
+)
+from standout.audit.judge import AttackResult, AttackUsed, judge
 from standout.audit.measures import hits_of
 from standout.audit.related import relation
 from standout.audit.same_labels import other_labels
-from standout.audit.strongest import strongest
+from standout.audit.strongest import Strongest, strongest
 from standout.audit.sweep import default_sweep, fitting
 from standout.data.catalog import Catalog
 from standout.data.content import content_digest
@@ -39,7 +45,14 @@ from standout.experiment.attackers import MODEL, awareness
 from standout.experiment.experiment import Experiment
 from standout.experiment.journal import Journal
 from standout.experiment.progress import Progress, reporting
-from standout.experiment.subject import Data, Protection, describe_data, target_number
+from standout.experiment.subject import (
+    Data,
+    DataShape,
+    Protection,
+    describe_data,
+    target_number,
+)
+from standout.results import from_plain, to_plain
 from standout.versions import version_of
 
 
@@ -173,7 +186,7 @@ class Audit:
             else {**self._described(self.source), "other_labels": bool(self.other_labels)},
         )
 
-    def _described(self, data: Catalog) -> dict[str, Any]:
+    def _described(self, data: Catalog) -> DataShape:
         """Shape of the source or of the release; channels and attributes that no adversary knew count as not measured."""
         made, more = describe_data(data), notes.not_known(data, self.adversaries)
         return {**made, "not_measured": [*made["not_measured"], *more]}
@@ -220,7 +233,7 @@ class Audit:
 
     def _part(
         self, who: Adversary, n_eligible: int, targets: Array, advance: Callable[[str, int], None]
-    ) -> dict[str, Any]:
+    ) -> AdversaryResult:
         """Everything about one adversary: from the journal, if an earlier run finished it."""
         if self.journal is None:
             return self._attack(who, n_eligible, targets, advance)
@@ -244,21 +257,22 @@ class Audit:
             "platform": made["platform"],
         }
         result, kept = self.journal.part(
-            about, lambda: self._attack(who, n_eligible, targets, advance)
+            about, lambda: to_plain(self._attack(who, n_eligible, targets, advance))
         )
         if kept:
             ran = self.experiment.attackers_for(who)
             advance("kept from an earlier run", 2 * targets.size * len(ran))
-        return result
+        return from_plain(AdversaryResult, result, "a finished part")
 
-    def _given(self, who: Adversary) -> dict[str, list[str]]:
-        """Which of the known channels are attributes of the person, for the findings."""
-        given = [name for name in who.within or () if name in self.source.attributes]
-        return {"attributes": given} if given else {}
+    def _entry(self, who: Adversary) -> AdversaryEntry:
+        """What is known, and which of the known channels are attributes of the person, for the findings."""
+        given = tuple(name for name in who.within or () if name in self.source.attributes)
+        words = who.words(self.source)
+        return AdversaryEntry(**who.to_dict(), attributes=given or None, words=words)
 
     def _attack(
         self, who: Adversary, n_eligible: int, targets: Array, advance: Callable[[str, int], None]
-    ) -> dict[str, Any]:
+    ) -> AdversaryResult:
         """Everything about one adversary: all attacks on the same targets and draws."""
         people = self.experiment.people(who, targets)
         seen, ran = seen_through(self.release, who), self.experiment.attackers_for(who)
@@ -267,30 +281,30 @@ class Audit:
         rarest = np.minimum.reduceat(held, facts.query_ptr[:-1])
         share = n_eligible / self.source.n_records
         outcomes = self.experiment.attack(people, absent=True, advance=advance)
-        judged = [
-            {
-                "attack": {"label": label, "name": one.name, "options": one.options()},
+        judged = tuple(
+            AttackResult(
+                attack=AttackUsed(label, one.name, one.options()),
                 **judge(outcomes[label], truth.calibration, seen, people.lengths, rarest, share),
-            }
+            )
             for label, one, _ in ran
-        ]
+        )
         best = strongest(outcomes, truth.calibration, share)
         hits = hits_of(outcomes, truth.calibration, self.experiment.unique(people), best)
-        return {
-            "adversary": {**who.to_dict(), **self._given(who), "words": who.words(self.source)},
-            "n_targets": int(targets.size),
-            "n_eligible": n_eligible,
-            "n_records": self.source.n_records,
-            "n_not_released": int((truth.target < 0).sum()),
-            "eligible_share": share,
-            "more_items": self._more_items(who, truth.target),
+        return AdversaryResult(
+            adversary=self._entry(who),
+            n_targets=int(targets.size),
+            n_eligible=n_eligible,
+            n_records=self.source.n_records,
+            n_not_released=int((truth.target < 0).sum()),
+            eligible_share=share,
+            more_items=self._more_items(who, truth.target),
             **hits.measures(share),
-            "strongest": best,
-            "uncertainty": _uncertainty(judged, best),
-            "attacks": judged,
-            **relation(who, seen, outcomes),
-            **awareness(judged, ran),
-        }
+            strongest=best,
+            uncertainty=_uncertainty(judged, best),
+            attacks=judged,
+            relation=relation(who, seen, outcomes),
+            awareness=awareness({one.attack.label: one.hit for one in judged}, ran),
+        )
 
     def _more_items(self, who: Adversary, target: Array) -> float | None:
         """Items in the released record of a target beyond those that are known, on average over the targets."""
@@ -337,17 +351,11 @@ def _digest(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-def _uncertainty(
-    judged: list[dict[str, Any]], best: dict[str, Any] | None
-) -> dict[str, Any] | None:
+def _uncertainty(judged: Sequence[AttackResult], best: Strongest | None) -> Uncertainty | None:
     """Remaining uncertainty in bits: from the likelihood if it ran, else from the lineup of the strongest attack."""
-    label = best["attack"] if best else judged[0]["attack"]["label"]
-    by_model = [r for r in judged if r["attack"]["name"] == MODEL]
-    chosen = (by_model or [r for r in judged if r["attack"]["label"] == label])[0]
-    if chosen["lineup_bits"] is None:
+    label = best.attack if best else judged[0].attack.label
+    by_model = [one for one in judged if one.attack.name == MODEL]
+    chosen = (by_model or [one for one in judged if one.attack.label == label])[0]
+    if chosen.lineup_bits is None:
         return None
-    return {
-        "attack": chosen["attack"]["label"],
-        "calibrated": bool(by_model),
-        **chosen["lineup_bits"],
-    }
+    return Uncertainty(**chosen.lineup_bits, attack=chosen.attack.label, calibrated=bool(by_model))

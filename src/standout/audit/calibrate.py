@@ -6,16 +6,67 @@ target is one of them, else 0.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from standout.arrays import Array
 from standout.formulas.rates import Rate, precision
+from standout.results import Part, Share
 
 PRIORS = (0.5, 0.1, 0.01)
 FALSE_RATES = (0.01, 0.001)
 DET_POINTS = 40
+
+
+@dataclass(frozen=True)
+class ErrorRates(Part):
+    """Shares that are named at a threshold."""
+
+    threshold: float
+    true_rate: Share
+    """Of those in the data, named rightly."""
+    false_rate: Share
+    """Of those whose record was removed, named all the same."""
+
+
+@dataclass(frozen=True)
+class Precision(Part):
+    """Share of the names that are right, if this share of those looked up is in the data; None if nobody is named."""
+
+    prior: Share
+    precision: Share | None
+
+
+@dataclass(frozen=True)
+class AtThreshold(Part):
+    """Rates at a threshold."""
+
+    threshold: float
+    matched_right: Rate
+    matched_wrong: Rate
+    false_match: Rate
+    precision: tuple[Precision, ...]
+
+
+@dataclass(frozen=True)
+class ShareBin(Part):
+    """Queries to whose best record the lineup gives a probability from `low` to `high`."""
+
+    low: Share
+    high: Share
+    mean_share: Share
+    hit: Rate
+
+
+@dataclass(frozen=True)
+class Reliability(Part):
+    """How often the best record is right, by the probability that the lineup gives it."""
+
+    bins: tuple[ShareBin, ...]
+    mean_share: Share
+    log_loss_bits: float
+
 
 Swept = tuple[Array, Array, Array]
 """Result of `sweep`; a caller that has it already can pass it on."""
@@ -65,33 +116,25 @@ def equal_error(credit: Array, present: Array, absent: Array) -> float:
 
 def at_false_rate(
     credit: Array, present: Array, absent: Array, false_rate: float, swept: Swept | None = None
-) -> dict[str, float]:
+) -> ErrorRates:
     """Best share matched correctly among thresholds whose false-match rate is at most `false_rate`."""
     thresholds, true_rate, found = swept or sweep(credit, present, absent)
     k = int(np.flatnonzero(found <= false_rate)[0])
-    return {
-        "false_rate": false_rate,
-        "true_rate": float(true_rate[k]),
-        "threshold": _finite(thresholds[k]),
-    }
+    return ErrorRates(_finite(thresholds[k]), float(true_rate[k]), false_rate)
 
 
 def det_curve(
     credit: Array, present: Array, absent: Array, swept: Swept | None = None
-) -> list[dict[str, float]]:
+) -> tuple[ErrorRates, ...]:
     """Points of the curve (threshold, true rate, false rate), at most `DET_POINTS` of them."""
     thresholds, true_rate, false_rate = swept or sweep(credit, present, absent)
     keep = np.unique(
         np.linspace(0, thresholds.size - 1, min(DET_POINTS, thresholds.size)).astype(int)
     )
-    return [
-        {
-            "threshold": _finite(thresholds[k]),
-            "true_rate": float(true_rate[k]),
-            "false_rate": float(false_rate[k]),
-        }
+    return tuple(
+        ErrorRates(_finite(thresholds[k]), float(true_rate[k]), float(false_rate[k]))
         for k in keep.tolist()
-    ]
+    )
 
 
 def _finite(x: float) -> float:
@@ -99,42 +142,36 @@ def _finite(x: float) -> float:
     return float(x) if np.isfinite(x) else float(np.finfo(np.float64).max)
 
 
-def at_threshold(threshold: float, credit: Array, present: Array, absent: Array) -> dict[str, Any]:
+def at_threshold(threshold: float, credit: Array, present: Array, absent: Array) -> AtThreshold:
     """Rates at a threshold: matched and right, matched and wrong, false match, precision at priors."""
     worth = np.asarray(credit, dtype=np.float64)
     matched = present >= threshold
     matched_right, false_match = Rate.of(matched * worth), Rate.of(absent >= threshold)
-    return {
-        "threshold": _finite(threshold),
-        "matched_right": matched_right._asdict(),
-        "matched_wrong": Rate.of(matched * (1.0 - worth))._asdict(),
-        "false_match": false_match._asdict(),
-        "precision": [
-            {"prior": p, "precision": _or_none(precision(matched_right.rate, false_match.rate, p))}
-            for p in PRIORS
-        ],
-    }
+    named = [(p, precision(matched_right.rate, false_match.rate, p)) for p in PRIORS]
+    return AtThreshold(
+        threshold=_finite(threshold),
+        matched_right=matched_right,
+        matched_wrong=Rate.of(matched * (1.0 - worth)),
+        false_match=false_match,
+        precision=tuple(Precision(p, None if np.isnan(x) else x) for p, x in named),
+    )
 
 
-def _or_none(x: float) -> float | None:
-    return None if np.isnan(x) else x
-
-
-def reliability(share: Array, credit: Array, bins: int = 10) -> dict[str, Any]:
+def reliability(share: Array, credit: Array, bins: int = 10) -> Reliability:
     """How often the best record is right, by the probability the lineup gives it; mean log-loss in bits."""
     worth = np.asarray(credit, dtype=np.float64)
     edges = np.linspace(0, 1, bins + 1)
     place = np.clip(np.digitize(share, edges[1:-1]), 0, bins - 1)
-    rows = [
-        {
-            "low": float(edges[b]),
-            "high": float(edges[b + 1]),
-            "mean_share": float(share[place == b].mean()),
-            "hit": Rate.of(worth[place == b])._asdict(),
-        }
+    rows = tuple(
+        ShareBin(
+            low=float(edges[b]),
+            high=float(edges[b + 1]),
+            mean_share=float(share[place == b].mean()),
+            hit=Rate.of(worth[place == b]),
+        )
         for b in range(bins)
         if (place == b).any()
-    ]
+    )
     clipped = np.clip(share, 1e-12, 1 - 1e-12)
     loss = -(worth * np.log2(clipped) + (1.0 - worth) * np.log2(1 - clipped)).mean()
-    return {"bins": rows, "mean_share": float(share.mean()), "log_loss_bits": float(loss)}
+    return Reliability(rows, float(share.mean()), float(loss))

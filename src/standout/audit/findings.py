@@ -5,17 +5,37 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
+from datetime import date, datetime
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, TypedDict
+
+import msgspec
 
 from standout.audit.canonical import canonical
-from standout.audit.structure import check_structure
+from standout.audit.judge import AttackResult, Bits
+from standout.audit.related import RelatedItems
+from standout.audit.strongest import Strongest
 from standout.data.whole_file import check_regular, whole_file
 from standout.errors import InputError
+from standout.experiment.attackers import Awareness
+from standout.experiment.subject import DataShape
+from standout.formulas.rates import Rate
+from standout.results import (
+    Amount,
+    Count,
+    Digest,
+    Part,
+    Positive,
+    Share,
+    from_plain,
+    json_schema,
+    optional,
+    to_plain,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +43,97 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 3
 
 PARTS = ("provenance", "data", "results", "warnings", "sections", "source")
+
+FILE, COMMAND = "the findings file", "standout audit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdversaryEntry(Part):
+    """What an adversary knows; the parameters of `Adversary`."""
+
+    knows: Count
+    wrong: Amount
+    """Number of wrong facts; a fraction is the probability that a fact is wrong."""
+    wrong_kind: Literal["value", "item"]
+    value_within: int | float | str | None
+    time_within: int | float | str | None
+    """Days, or a text such as 30min or 2h."""
+    choose: str
+    gamma: int | float | None
+    length_within: int | float | None
+    within: Mapping[str, int | float | str] | None = optional()
+    """Tolerance of each further channel or attribute that is known."""
+    view: str | None = optional()
+    """What is known in place of the entries as they are, such as groups:categories.csv."""
+    attributes: tuple[str, ...] | None = optional()
+    """Those of `within` that are attributes of the person, not of an entry."""
+    words: str
+
+
+@dataclass(frozen=True)
+class Uncertainty(Bits):
+    """Remaining uncertainty: of the likelihood's posterior if it ran, else of the strongest attack's lineup."""
+
+    attack: str
+    calibrated: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdversaryResult(Part):
+    """One adversary: the knowledge, the records attacked, the three risks, and the numbers of every attack."""
+
+    adversary: AdversaryEntry
+    n_targets: Positive
+    """Records that were attacked."""
+    n_eligible: Positive
+    """Records that hold enough items to be targets."""
+    n_records: Positive
+    """All records of the source."""
+    n_not_released: Count
+    """Targets without a record in the release: never found."""
+    eligible_share: Share
+    more_items: float | None
+    """Items of a target's record beyond the known ones, on average over the targets."""
+    unique: Rate | None
+    """The target's record is the only one that could have produced what is known, within the stated errors."""
+    unique_all: Rate | None
+    """As a share of all records; those that hold too few items count as not found."""
+    found: Rate
+    """The best guess of the strongest attack is right. Depends on how the known items were chosen."""
+    found_all: Rate
+    sure: Rate | None
+    """The best guess is right, and the attacker's calibrated posterior is at least 95 %."""
+    sure_all: Rate | None
+    sure_attack: str | None
+    """The attack whose posterior `sure` is about."""
+    not_measured: Mapping[Literal["unique", "sure"], str]
+    """Why `unique` or `sure` is None."""
+    strongest: Strongest | None
+    """None if there are too few targets."""
+    uncertainty: Uncertainty | None
+    attacks: Annotated[tuple[AttackResult, ...], msgspec.Meta(min_length=1)]
+    relation: RelatedItems | None = optional()
+    awareness: Awareness | None = optional()
+
+
+class Provenance(TypedDict, total=False):
+    """Where the numbers come from; commands add further parts."""
+
+    created: str
+    data_sha256: Digest
+    seed: int
+    targets: Positive | Literal["all"]
+    engine: str
+    n_attacks: Positive
+    n_adversaries: Positive
+    wall_seconds: Amount
+    versions: Required[dict[str, str]]
+    platform: str
+    sweep: Literal["default", "full"] | None
+    domain: dict[str, str | list[str] | None]
+    source_sha256: Digest
+    defense: str
+    command: list[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,8 +147,7 @@ class Findings:
     provenance: Mapping[str, Any]
     data: Mapping[str, Any]
     """The data that was attacked: counts only."""
-    results: tuple[Mapping[str, Any], ...]
-    """Per adversary: the knowledge, the records attacked, the strongest attack, and the numbers of every attack."""
+    results: tuple[AdversaryResult, ...]
     warnings: tuple[str, ...] = ()
     sections: Mapping[str, Any] = field(default_factory=dict)
     """Results of other commands (describe, bound, …), by name."""
@@ -52,7 +162,7 @@ class Findings:
         """Plain data, as in the JSON file."""
         plain = {
             "schema_version": SCHEMA_VERSION,
-            **{name: thaw(getattr(self, name)) for name in PARTS},
+            **{name: to_plain(getattr(self, name)) for name in PARTS},
         }
         return {**plain, "sha256": checksum(plain)}
 
@@ -90,21 +200,22 @@ class Findings:
             raise InputError(
                 f"not findings of schema version {SCHEMA_VERSION}; make them with `standout audit`"
             )
-        missing = [name for name in PARTS if name not in data]
-        if missing:
-            raise InputError(
-                f"the findings lack {missing[0]!r}; make them again with `standout audit`"
-            )
-        check_structure(data, cls.schema())
-        return cls(**{name: data[name] for name in PARTS})
+        given = data.get("provenance")
+        if isinstance(given, dict):
+            known = {key: x for key, x in given.items() if key in Provenance.__annotations__}
+            data = {**data, "provenance": known}
+        made = from_plain(FindingsFile, data, FILE, COMMAND)
+        if wrong := _inconsistent(made):
+            raise InputError(f"{FILE} is damaged at {wrong}; make it again with `{COMMAND}`")
+        parts = {name: getattr(made, name) for name in PARTS}
+        return cls(**{**parts, "provenance": given})
 
     @staticmethod
     def schema() -> dict[str, Any]:
-        """JSON Schema of the file."""
-        loaded: dict[str, Any] = json.loads(
-            Path(__file__).with_name("findings.schema.json").read_text(encoding="utf-8")
-        )
-        return loaded
+        """JSON Schema of the file, derived from the types of its parts."""
+        made = json_schema(FindingsFile)
+        del made["$defs"]["Provenance"]["additionalProperties"]
+        return made
 
     def with_section(self, name: str, content: Mapping[str, Any]) -> Findings:
         """Findings with one more section."""
@@ -119,7 +230,7 @@ class Findings:
         import pandas as pd
 
         return pd.DataFrame(
-            [_row(result, one) for result in self.results for one in result["attacks"]]
+            [_row(result, one) for result in self.results for one in result.attacks]
         )
 
     def _repr_html_(self) -> str:
@@ -138,8 +249,47 @@ class Findings:
         return "\n".join(statements_of(self))
 
     def __repr__(self) -> str:
-        attacks = len(self.results[0]["attacks"]) if self.results else 0
+        attacks = len(self.results[0].attacks) if self.results else 0
         return f"<Findings: {len(self.results)} kinds of knowledge × {attacks} attacks on {self.data['n_records']:,} records>"
+
+
+@dataclass(frozen=True)
+class FindingsFile:
+    """The file: `Findings`, and the checksum of all other parts."""
+
+    schema_version: Literal[3]
+    provenance: Provenance
+    data: DataShape
+    results: tuple[AdversaryResult, ...]
+    warnings: tuple[str, ...]
+    sections: Mapping[str, Any]
+    source: DataShape | None
+    sha256: str = optional("")
+    """SHA-256 of the rest as JSON with sorted keys and no spaces."""
+
+
+def _inconsistent(file: FindingsFile) -> str | None:
+    """First part that refers to something the findings do not hold, or a date that is none."""
+    for k, result in enumerate(file.results):
+        labels = {one.attack.label for one in result.attacks}
+        for name in ("strongest", "uncertainty"):
+            if result[name] is not None and result[name].attack not in labels:
+                return f"results[{k}].{name}.attack"
+    for name, shape in (("data", file.data), ("source", file.source)):
+        if shape and (days := shape["days"]):
+            kind = date if days.get("resolution", "day") == "day" else datetime
+            if not (_is_date(days["first"], kind) and _is_date(days["last"], kind)):
+                return f"{name}.days"
+    is_dated = _is_date(file.provenance.get("created", "2000-01-01"), datetime)
+    return None if is_dated else "provenance.created"
+
+
+def _is_date(text: str, kind: type[date]) -> bool:
+    try:
+        kind.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def checksum(content: Mapping[str, Any]) -> str:
@@ -149,45 +299,34 @@ def checksum(content: Mapping[str, Any]) -> str:
     ).hexdigest()
 
 
-def _row(result: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
-    who = dict(result["adversary"])
-    words = who.pop("words")
-    row: dict[str, Any] = {
-        "adversary": words,
-        **who,
-        "attack": one["attack"]["label"],
-        "n": result["n_targets"],
-    }
+def _row(result: AdversaryResult, one: AttackResult) -> dict[str, Any]:
+    who = to_plain(result.adversary)
+    row = {"adversary": who.pop("words"), **who, "attack": one.attack.label, "n": result.n_targets}
     row |= {name: result[name] for name in ("n_eligible", "n_records", "eligible_share")}
-    row |= {
-        f"{name}{part}": result[name] and result[name]["rate" if not part else part[1:]]
-        for name in ("unique", "found", "sure")
-        for part in ("", "_low", "_high")
-    }
-    row |= {
-        name: result[name] and result[name]["rate"]
-        for name in ("unique_all", "found_all", "sure_all")
-    }
-    row |= {"hit": one["hit"]["rate"], "hit_low": one["hit"]["low"], "hit_high": one["hit"]["high"]}
-    row |= {
-        "hit_all": one["hit_all"]["rate"],
-        "hit_all_low": one["hit_all"]["low"],
-        "hit_all_high": one["hit_all"]["high"],
-    }
-    for name in ("matched_right", "matched_wrong", "false_match"):
-        row[name] = one[name]["rate"]
-    row |= {f"k{r['k']}": r["rate"] for r in one["k_identified"]}
-    row["bits"] = one["lineup_bits"]["mean"] if one["lineup_bits"] else None
-    row["rank_bits"] = one["rank_bits"]["mean"] if one["rank_bits"] else None
-    row |= {
-        "random": one["baselines"]["random"],
-        "popularity": one["baselines"]["popularity"]["rate"],
-    }
-    tuned = one["calibrated"]
-    for name in ("matched_right", "matched_wrong", "false_match"):
-        row[f"calibrated_{name}"] = tuned[name]["rate"] if tuned else None
-    row["calibrated_threshold"] = tuned["threshold"] if tuned else None
+    for name in ("unique", "found", "sure"):
+        row |= _ends(name, result[name])
+    row |= {name: _rate(result[name]) for name in ("unique_all", "found_all", "sure_all")}
+    row |= {**_ends("hit", one.hit), **_ends("hit_all", one.hit_all)}
+    rates = ("matched_right", "matched_wrong", "false_match")
+    row |= {name: one[name].rate for name in rates}
+    row |= {f"k{at.k}": at.rate for at in one.k_identified}
+    row["bits"] = one.lineup_bits and one.lineup_bits.mean
+    row["rank_bits"] = one.rank_bits and one.rank_bits.mean
+    row |= {"random": one.baselines.random, "popularity": one.baselines.popularity.rate}
+    tuned = one.calibrated
+    row |= {f"calibrated_{name}": tuned and tuned[name].rate for name in rates}
+    row["calibrated_threshold"] = tuned and tuned.threshold
     return row
+
+
+def _rate(rate: Rate | None) -> float | None:
+    return None if rate is None else rate.rate
+
+
+def _ends(name: str, rate: Rate | None) -> dict[str, float | None]:
+    """A rate and the ends of its interval as columns."""
+    low, high = (None, None) if rate is None else (rate.low, rate.high)
+    return {name: _rate(rate), f"{name}_low": low, f"{name}_high": high}
 
 
 def write_whole(path: str | Path, text: str) -> Path:
@@ -220,18 +359,9 @@ def _finite(text: str) -> float:
 
 
 def freeze(x: Any) -> Any:
-    """Return a copy of plain data that cannot be changed."""
-    if isinstance(x, Mapping):
+    """Return a copy of plain data that cannot be changed; parts of results cannot be changed anyway."""
+    if isinstance(x, Mapping) and not is_dataclass(x):
         return MappingProxyType({k: freeze(v) for k, v in x.items()})
     if isinstance(x, list | tuple):
         return tuple(freeze(v) for v in x)
-    return x
-
-
-def thaw(x: Any) -> Any:
-    """Return frozen data as dicts and lists."""
-    if isinstance(x, Mapping):
-        return {k: thaw(v) for k, v in x.items()}
-    if isinstance(x, list | tuple):
-        return [thaw(v) for v in x]
     return x

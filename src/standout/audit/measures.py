@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from standout.arrays import Array
+from standout.audit.strongest import Strongest
 from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Z_95, Rate, at_most
 
@@ -104,8 +105,8 @@ class Hits:
         """
         out: dict[str, Any] = {}
         for name, rate in self.rates.items():
-            out[name] = None if rate is None else rate._asdict()
-            out[f"{name}_all"] = None if rate is None else rate.of_all(eligible_share)._asdict()
+            out[name] = rate
+            out[f"{name}_all"] = rate and rate.of_all(eligible_share)
         return {**out, "sure_attack": self.sure_attack or None, "not_measured": self.why_not}
 
 
@@ -113,7 +114,7 @@ def hits_of(
     outcomes: Mapping[str, Outcomes],
     calibration: Array,
     unique: Array | str,
-    strongest: Mapping[str, Any] | None,
+    strongest: Strongest | None,
 ) -> Hits:
     """Who is unique, found, sure.
 
@@ -126,15 +127,12 @@ def hits_of(
     unique
         Per query: whether the target is unique; or why that is not defined.
     strongest
-        The strongest attack as `strongest` reports it; None if there are too few targets to choose
-        one.
+        The strongest attack; None if there are too few targets to choose one.
     """
     reported = ~calibration if strongest else np.ones(calibration.size, np.bool_)
     credit = {label: one.credit for label, one in outcomes.items()}
     found = (
-        strongest["attack"]
-        if strongest
-        else max(credit, key=lambda label: float(credit[label].sum()))
+        strongest.attack if strongest else max(credit, key=lambda label: float(credit[label].sum()))
     )
     sure, why_not_sure = surest(outcomes, calibration, reported)
     hits = {

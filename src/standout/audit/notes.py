@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from standout.adversary.seen import seen_through
-from standout.audit.related import relation_notes
+from standout.audit.related import relation_note
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
 from standout.data.channels import further_channels, level_names
@@ -18,11 +18,12 @@ from standout.views.view import view_notes
 if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
     from standout.audit.audit import Audit
+    from standout.audit.findings import AdversaryResult
 
-Plain = Mapping[str, Any]
+Results = Sequence["AdversaryResult"]
 
 
-def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
+def warnings(audit: Audit, results: Results) -> list[str]:
     """All notes, each at most once."""
     made = [
         _other_labels(audit),
@@ -36,7 +37,7 @@ def warnings(audit: Audit, results: Sequence[Plain]) -> list[str]:
         *_coarser_than_source(audit.source),
         *_without_candidates(results),
         *_weights_not_used(audit),
-        *relation_notes(results),
+        *(relation_note(r.adversary.words, r.relation) for r in results if r.relation),
         *_of_views(audit),
         *_of_channels(audit),
         *_not_in_release(audit),
@@ -91,8 +92,8 @@ def _weights_not_used(audit: Audit) -> list[str]:
     return made
 
 
-def _left_out(audit: Audit, results: Sequence[Plain]) -> str:
-    tried = {r["adversary"]["words"] for r in results}
+def _left_out(audit: Audit, results: Results) -> str:
+    tried = {r.adversary.words for r in results}
     asked = dict.fromkeys(a.words(audit.source) for a in audit.adversaries)
     lost = [words for words in asked if words not in tried]
     if not lost:
@@ -118,12 +119,10 @@ def _not_tried(audit: Audit) -> str:
     return f"Too few records ({held:,}) hold {lost[0]} items or more: the sweep stops at {most} known items."
 
 
-def _all_attacked(audit: Audit, results: Sequence[Plain]) -> str:
+def _all_attacked(audit: Audit, results: Results) -> str:
     """One note for all kinds of knowledge with fewer eligible records than requested."""
     few = [
-        r["n_eligible"]
-        for r in results
-        if audit.targets is not None and r["n_eligible"] < audit.targets
+        r.n_eligible for r in results if audit.targets is not None and r.n_eligible < audit.targets
     ]
     if not few:
         return ""
@@ -135,10 +134,10 @@ def _all_attacked(audit: Audit, results: Sequence[Plain]) -> str:
     )
 
 
-def _not_released(results: Sequence[Plain]) -> str:
-    if not any(r["n_not_released"] for r in results):
+def _not_released(results: Results) -> str:
+    n = max(r.n_not_released for r in results)
+    if not n:
         return ""
-    n = max(r["n_not_released"] for r in results)
     return f"Up to {n:,} targets have no record in the release. They cannot be found and count as not found."
 
 
@@ -248,15 +247,15 @@ def _apart(source: Catalog, release: Catalog) -> bool:
     return max(first) > min(last)
 
 
-def _without_candidates(results: Sequence[Plain]) -> list[str]:
+def _without_candidates(results: Results) -> list[str]:
     """One note per attack whose filter left no candidate for some queries."""
     lost: dict[str, int] = {}
     asked: dict[str, int] = {}
     for result in results:
-        for one in result["attacks"]:
-            label = one["attack"]["label"]
-            lost[label] = lost.get(label, 0) + one["n_without_candidates"]
-            asked[label] = asked.get(label, 0) + result["n_targets"]
+        for one in result.attacks:
+            label = one.attack.label
+            lost[label] = lost.get(label, 0) + (one.n_without_candidates or 0)
+            asked[label] = asked.get(label, 0) + result.n_targets
     return [
         f"{label} left no candidate for {n:,} of {asked[label]:,} queries. These queries identify nobody."
         for label, n in lost.items()

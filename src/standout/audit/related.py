@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from standout.adversary.adversary import Adversary
 from standout.data.catalog import Catalog
 from standout.experiment.outcomes import Outcomes
+from standout.results import Part
 
-Plain = Mapping[str, Any]
+
+@dataclass(frozen=True)
+class MeanPosterior(Part):
+    """Mean posterior that an attack states beside the share of right answers, with the targets present and removed."""
+
+    attack: str | None = None
+    """None if no attack that ran states one."""
+    stated: float | None = None
+    observed: float | None = None
+
+
+@dataclass(frozen=True)
+class RelatedItems(Part):
+    """How far the relation among the known items (of one receipt, of one week, consecutive) was used."""
+
+    ignored_by: tuple[str, ...]
+    """Labels of the attacks that ignore it."""
+    shown: bool
+    """Whether the release shows it."""
+    posterior: MeanPosterior
 
 
 def relation(
     who: Adversary, release: Catalog, outcomes: Mapping[str, Outcomes]
-) -> dict[str, dict[str, Any]]:
-    """Which attacks ignore the relation among the known items, and how far off the stated posterior is; empty without one.
+) -> RelatedItems | None:
+    """Which attacks ignore the relation among the known items, and how far off the stated posterior is; None without one.
 
     Parameters
     ----------
@@ -30,36 +50,31 @@ def relation(
     """
     grouping = who.choice.grouping
     if grouping is None:
-        return {}
-    said: dict[str, Any] = {"attack": None, "stated": None, "observed": None}
+        return None
+    said = MeanPosterior()
     for label, one in outcomes.items():
         if one.has_posterior and one.absent_posterior.size:
             both = np.concatenate([one.posterior, one.absent_posterior])
             right = float(one.credit.sum()) / both.size
-            said = {"attack": label, "stated": float(both.mean()), "observed": right}
+            said = MeanPosterior(label, float(both.mean()), right)
             break
-    shown = not grouping.lacking(release)
-    return {"relation": {"ignored_by": list(outcomes), "shown": shown, "posterior": said}}
+    return RelatedItems(tuple(outcomes), not grouping.lacking(release), said)
 
 
-def relation_notes(results: Sequence[Plain]) -> list[str]:
-    """One note per kind of knowledge of related items."""
-    return [_note(r["adversary"]["words"], r["relation"]) for r in results if "relation" in r]
-
-
-def _note(words: str, it: Plain) -> str:
-    ignored = ", ".join(it["ignored_by"])
-    many = "ignore" if len(it["ignored_by"]) > 1 else "ignores"
+def relation_note(words: str, it: RelatedItems) -> str:
+    """Note on a kind of knowledge of related items."""
+    ignored = ", ".join(it.ignored_by)
+    many = "ignore" if len(it.ignored_by) > 1 else "ignores"
     text = f"{words}: {ignored} {many} that the items are related, so an attacker who uses it may find more people. "
     text += (
         "*Unique* uses it."
-        if it["shown"]
+        if it.shown
         else "The release does not show it, so *unique* ignores it as well."
     )
-    said = it["posterior"]
-    if said["attack"] is None:
+    said = it.posterior
+    if said.attack is None:
         return text
     return (
-        f"{text} On these targets, present and removed, {said['attack']} states a mean posterior of "
-        f"{said['stated']:.3f}, and {said['observed']:.3f} of its answers are right."
+        f"{text} On these targets, present and removed, {said.attack} states a mean posterior of "
+        f"{said.stated:.3f}, and {said.observed:.3f} of its answers are right."
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from standout.arrays import Array
 from standout.experiment.outcomes import Outcomes
 from standout.formulas.rates import Z_95, Rate, sign_flip
+from standout.results import Count, Part, Positive, Share, optional
 
 REFERENCE = "scoreboard-rh"
 
@@ -21,9 +22,42 @@ EQUAL_SHARE = 0.005
 """The same as a share of the targets, where there are few."""
 
 
+@dataclass(frozen=True)
+class Paired(Part):
+    """Difference of two hit rates on the same targets, with its 95 % interval."""
+
+    n: Count
+    only_first: Count
+    """People whose record came first alone with the first attack and not with the other."""
+    only_second: Count
+    difference: float
+    low: float
+    high: float
+    p_value: Share
+
+
+@dataclass(frozen=True)
+class Versus(Paired):
+    """The same against an attack."""
+
+    attack: str
+
+
+@dataclass(frozen=True)
+class Strongest(Part):
+    """The attack chosen on one half of the targets, measured on the other."""
+
+    attack: str
+    n_attacks: Positive
+    hit: Rate
+    hit_all: Rate
+    """As a share of all records; those that hold too few items count as not found."""
+    versus: Versus | None = optional()
+
+
 def strongest(
     outcomes: Mapping[str, Outcomes], calibration: Array, eligible_share: float = 1.0
-) -> dict[str, Any] | None:
+) -> Strongest | None:
     """Attack with most hits on the calibration half, its rate on the other half, and its lead over Scoreboard-RH.
 
     Of attacks whose hits differ by less than one person, the one with fewest false matches is
@@ -50,21 +84,15 @@ def strongest(
         equal, key=lambda label: (int(outcomes[label].absent_matched[chosen].sum()), -hits[label])
     )
     hit = Rate.of(credit[winner][reported])
-    row: dict[str, Any] = {
-        "attack": winner,
-        "n_attacks": len(outcomes),
-        "hit": hit._asdict(),
-        "hit_all": hit.of_all(eligible_share)._asdict(),
-    }
+    versus = None
     if REFERENCE in credit:
-        row["versus"] = {
-            "attack": REFERENCE,
-            **paired(credit[winner][reported], credit[REFERENCE][reported]),
-        }
-    return row
+        versus = Versus(
+            **paired(credit[winner][reported], credit[REFERENCE][reported]), attack=REFERENCE
+        )
+    return Strongest(winner, len(outcomes), hit, hit.of_all(eligible_share), versus)
 
 
-def paired(first: Array, second: Array) -> dict[str, Any]:
+def paired(first: Array, second: Array) -> Paired:
     """Difference of two hit rates on the same targets, with a sign-flip test and a 95 % interval.
 
     Hits are credits from 0 to 1. Where no record ties, the test is the exact McNemar test.
@@ -77,12 +105,12 @@ def paired(first: Array, second: Array) -> dict[str, Any]:
     difference = math.fsum(gap) / n
     # variance of a paired difference: (Σd² - (Σd)²/n) / n²
     half = Z_95 * math.sqrt(max(math.fsum(gap * gap) - n * difference**2, 0.0)) / n
-    return {
-        "n": n,
-        "only_first": int((alone & ~other).sum()),
-        "only_second": int((other & ~alone).sum()),
-        "difference": difference,
-        "low": max(-1.0, difference - half),
-        "high": min(1.0, difference + half),
-        "p_value": sign_flip(gap),
-    }
+    return Paired(
+        n=n,
+        only_first=int((alone & ~other).sum()),
+        only_second=int((other & ~alone).sum()),
+        difference=difference,
+        low=max(-1.0, difference - half),
+        high=min(1.0, difference + half),
+        p_value=sign_flip(gap),
+    )

@@ -38,6 +38,7 @@ from standout.experiment.journal import Journal
 from standout.experiment.outcomes import Outcomes
 from standout.experiment.subject import target_number
 from standout.formulas.rates import Rate
+from standout.results import to_plain
 
 CELL_VERSION = 3
 """Raise it when cells of an earlier version must not be used any more."""
@@ -318,13 +319,13 @@ class RiskTest:
         rates = hits.measures(1.0)
         credit = np.asarray(hits.by_measure[worst], np.float64)[reported]
         words = [who.words(self.source) for who in self.adversaries]
-        return {
+        risk = {
             "adversary": words[turn],
             "attack": hits.found_attack,
             "n_tried": sum(len(tried) for tried, _ in done),
             "n_not_released": int((truth.target < 0).sum()),
             **{name: rates[name] for name in (*MEASURES, "sure_attack", "not_measured")},
-            "false_match": Rate.of(outcomes[hits.found_attack].absent_matched[reported])._asdict(),
+            "false_match": Rate.of(outcomes[hits.found_attack].absent_matched[reported]),
             "worst": worst,
             "credit": [int(x) if x.is_integer() else round(x, 9) for x in credit.tolist()],
             "tried": [
@@ -332,10 +333,12 @@ class RiskTest:
                     "adversary": who,
                     "attack": label,
                     "kind": kind,
-                    "found": Rate.of(tried[label].credit[reported])._asdict(),
+                    "found": Rate.of(tried[label].credit[reported]),
                 }
                 for who, (tried, _) in zip(words, done, strict=True)
                 for label, _, kind in job.attackers
                 if label in tried
             ],
         }
+        plain: dict[str, Any] = to_plain(risk)
+        return plain

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from standout.attacks.attack import Attack, attack, attack_names
 from standout.attacks.unaware import has_secret_names
 from standout.data.catalog import Catalog
 from standout.errors import ParameterError
+from standout.formulas.rates import Rate
+from standout.results import Part
 
 MODEL = "likelihood"
 """Attack that adapts to a defense; its posterior gives the remaining uncertainty, if it ran."""
@@ -101,22 +104,36 @@ def changes_attributes(release: Catalog) -> bool:
     return changed or has_secret_names(release)
 
 
-def awareness(judged: Sequence[Mapping[str, Any]], ran: Sequence[Attacker]) -> dict[str, Any]:
-    """Hit rates of the naive attacker, of the best unaware one and of the adaptive one, as a part of the result.
+@dataclass(frozen=True)
+class AttackerHit(Part):
+    """Hit rate of an attack, by its label."""
 
-    Empty if no defense made the release.
+    attack: str
+    hit: Rate
+
+
+@dataclass(frozen=True)
+class Awareness(Part):
+    """Attackers who do not know the defense that made the release, and one who does."""
+
+    naive: AttackerHit
+    unaware: AttackerHit
+    """The best of all who do not know it."""
+    adaptive: AttackerHit
+
+
+def awareness(hits: Mapping[str, Rate], ran: Sequence[Attacker]) -> Awareness | None:
+    """Hit rates of the naive attacker, of the best unaware one and of the adaptive one, from the rates by label.
+
+    None if no defense made the release.
     """
-    found = {
-        attacker.kind: {"attack": one["attack"]["label"], "hit": one["hit"]}
-        for one, attacker in zip(judged, ran, strict=True)
-        if attacker.kind
-    }
+    found = {one.kind: AttackerHit(one.label, hits[one.label]) for one in ran if one.kind}
     if not found:
-        return {}
+        return None
     # where the defense's parameters cannot be stated for a view, the fitted attacker stands in
     aware = ADAPTIVE if ADAPTIVE in found else FITTED
     unaware = max(
         (found[kind] for kind in found if kind != aware),
-        key=lambda one: float(one["hit"]["rate"]),
+        key=lambda one: one.hit.rate,
     )
-    return {"awareness": {"naive": found[NAIVE], "unaware": unaware, "adaptive": found[aware]}}
+    return Awareness(found[NAIVE], unaware, found[aware])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 import numpy as np
 
@@ -17,6 +17,50 @@ from standout.data.labels import find_labels
 from standout.data.loading import in_memory
 from standout.data.times import tick_text
 from standout.errors import InputError, ParameterError
+from standout.results import Positive
+
+TimeUnit = Literal["day", "hour", "minute", "second"]
+
+
+class ValueRange(TypedDict):
+    """Number of distinct values, the lowest and the highest."""
+
+    levels: Positive
+    low: int | float
+    high: int | float
+
+
+class DayRange(TypedDict):
+    """First and last time, how finely times were read, and the finest unit that the source has."""
+
+    first: str
+    last: str
+    resolution: NotRequired[TimeUnit]
+    finest: NotRequired[TimeUnit | Literal["millisecond"]]
+
+
+class Identifier(TypedDict):
+    """A column, or labels, that seem to name people without any attack."""
+
+    where: str
+    kind: str
+
+
+class DataShape(TypedDict):
+    """Shape of a dataset: counts only."""
+
+    n_records: Positive
+    n_items: Positive
+    n_entries: Positive
+    n_pairs: Positive
+    values: ValueRange | None
+    days: DayRange | None
+    cleaning: dict[str, Any]
+    not_measured: NotRequired[list[str]]
+    """Knowledge that the file allows and that reading made coarser."""
+    identifiers: NotRequired[list[Identifier]]
+    other_labels: NotRequired[bool]
+    """Of the source: whether labels of the release seem to name other people or items."""
 
 
 class Frame(Protocol):
@@ -133,22 +177,23 @@ def seed_number(seed: Any) -> int:
     return int(seed)
 
 
-def describe_data(dataset: Catalog) -> dict[str, Any]:
+def describe_data(dataset: Catalog) -> DataShape:
     """Shape of a dataset and what reading did to it: counts only."""
-    days = None
+    days: Any = None
     if dataset.has_time:
         ends = dataset.first_tick, dataset.first_tick + dataset.tick_span
         first, last = (tick_text(tick, dataset.time_resolution) for tick in ends)
         days = {"first": first, "last": last, "resolution": dataset.time_resolution}
         if dataset.cleaning.finest_time:
             days["finest"] = dataset.cleaning.finest_time
-    values = None
+    values: ValueRange | None = None
     if dataset.has_value:
         values = {
             "levels": dataset.n_levels,
             "low": float(dataset.levels[0]),
             "high": float(dataset.levels[-1]),
         }
+    identifiers: Any = direct_identifiers(dataset)
     return {
         "n_records": dataset.n_records,
         "n_items": dataset.n_items,
@@ -158,5 +203,5 @@ def describe_data(dataset: Catalog) -> dict[str, Any]:
         "days": days,
         "cleaning": asdict(dataset.cleaning),
         "not_measured": dataset.not_measured,
-        "identifiers": direct_identifiers(dataset),
+        "identifiers": identifiers,
     }

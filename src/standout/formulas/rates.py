@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from standout.results import Amount, Count, Part, Share
 
 Z_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Rate:
+class Rate(Part):
     """A mean of numbers from 0 to 1 with its sum, its size and its 95 % Wilson interval."""
 
-    count: float
+    count: Amount
     """Number of hits; a fraction if ties count in part."""
-    n: int
-    rate: float
-    low: float
-    high: float
+    n: Count
+    rate: Share
+    low: Share
+    high: Share
 
     @classmethod
     def of(cls, hits: Any) -> Rate:
@@ -49,9 +51,6 @@ class Rate:
         """
         low, high = wilson(count, n)
         return cls(count, n, count / n if n else math.nan, low, high)
-
-    def _asdict(self) -> dict[str, Any]:
-        return asdict(self)
 
     def of_all(self, share: float) -> Rate:
         """The same hits as a rate of all records, of which only `share` could be tested; the others count as not found.

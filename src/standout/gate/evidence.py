@@ -10,22 +10,112 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 from standout.audit.canonical import canonical
 from standout.audit.findings import strict_json, write_whole
-from standout.audit.structure import misfit
+from standout.audit.judge import AttackUsed
 from standout.data.whole_file import check_regular
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.gate.policy import Policy
 from standout.gate.verdict import PARTS, GateVerdict
+from standout.results import Amount, Count, from_plain
 
 SCHEMA = "standout-evidence"
 VERSION = 2
 """Version 1 did not state the counts at each look, so that its verdict cannot be derived from them."""
+COMMAND = "standout check"
 MOST_BYTES = 2**26
 TOLERANCE = 1e-9
 """Relative difference of two p-values or bounds that another machine may cause."""
+
+
+class Counts(TypedDict):
+    """Counts of a cell after a batch; None for a group that is too small to state them."""
+
+    n_targets: Count
+    credit: Amount | None
+    found: Count | None
+    matched_right: Count | None
+    matched_wrong: Count | None
+    false_match: Count | None
+    sure: Count | None
+
+
+class WhoKnows(TypedDict):
+    """The adversary of a cell, as far as it is read."""
+
+    knows: Any
+    words: str
+
+
+class Cell(Counts):
+    """Counts of an adversary and an attack."""
+
+    adversary: WhoKnows
+    attack: AttackUsed
+    n_eligible: Count
+    looks: list[Counts]
+
+
+class VerdictRow(TypedDict):
+    """A row of the table, as far as it is read."""
+
+    limit: str
+    verdict: Literal["pass", "fail", "unclear"]
+    why: str
+
+
+class ColumnRow(TypedDict):
+    """A column of the release."""
+
+    name: Any
+    status: Any
+    why: Any
+    identifier: Any
+
+
+class Versions(TypedDict):
+    """Versions of what ran."""
+
+    standout: str
+
+
+class Made(TypedDict):
+    """What the verdict was made of, as far as it is read."""
+
+    created: str
+    data_sha256: str
+    policy_sha256: str
+    seed: int
+    targets: int | str
+    versions: Versions
+    source_sha256: NotRequired[str]
+    whole_sha256: NotRequired[str]
+    whole_covers: NotRequired[str]
+    columns: NotRequired[list[ColumnRow]]
+
+
+class Signature(TypedDict):
+    """An Ed25519 signature in base 64."""
+
+    algorithm: str
+    value: str
+
+
+class EvidenceFile(TypedDict):
+    """The file, as far as it is read."""
+
+    schema: str
+    schema_version: int
+    findings_sha256: str
+    verdict: Literal["pass", "fail", "unclear"]
+    table: list[VerdictRow]
+    tests: list[dict[str, Any]]
+    cells: list[Cell]
+    policy: dict[str, Any]
+    provenance: Made
+    signature: NotRequired[Signature]
 
 
 def evidence_of(verdict: GateVerdict) -> dict[str, Any]:
@@ -83,17 +173,15 @@ def load_evidence(path: str | Path) -> dict[str, Any]:
         raise InputError(
             f"{name} is not evidence of version {VERSION}; make it with `standout check --evidence`"
         )
+    from_plain(EvidenceFile, content, name, COMMAND, closed=False)
     made: dict[str, Any] = content
     if wrong := _damage(made):
-        raise InputError(f"{name} is damaged: {wrong}; make it again with `standout check`")
+        raise InputError(f"{name} is damaged: {wrong}; make it again with `{COMMAND}`")
     return made
 
 
 def _damage(content: Mapping[str, Any]) -> str:
-    """What is wrong with evidence whose values are of a wrong type; nothing if they fit."""
-    schema = json.loads(Path(__file__).with_name("evidence.schema.json").read_text("utf-8"))
-    if (place := misfit(content, schema, {}, "evidence")) is not None:
-        return f"it does not fit the format at {place[:100]}"
+    """What is wrong with evidence whose values are of the right types."""
     try:
         zone = datetime.fromisoformat(content["provenance"]["created"]).tzinfo
     except ValueError:

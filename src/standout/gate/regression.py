@@ -12,6 +12,7 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.sampling import sample_targets
 from standout.arrays import Array
 from standout.audit.audit import Audit
+from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, TARGETS
 from standout.audit.findings import Findings
 from standout.audit.strongest import paired
@@ -26,6 +27,7 @@ from standout.experiment.subject import Data, places, source_of, target_number
 from standout.formulas.differences import newcombe, p_larger
 from standout.formulas.exact_tests import holm
 from standout.formulas.rates import Rate
+from standout.results import to_plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,14 +181,13 @@ def _of_findings(old: Findings, new: Findings) -> Iterator[Row]:
             yield _row(words, key[-1], first, second, newcombe(*counts), p_larger(*counts))
 
 
-def _rates(findings: Findings) -> Iterator[tuple[tuple[Any, ...], str, Rate]]:
+def _rates(findings: Findings) -> Iterator[tuple[tuple[bytes, str], str, Rate]]:
     """Hit rate of each adversary and attack: what identifies them, the adversary in words, and the rate."""
     for result in findings.results:
-        who = dict(result["adversary"])
+        who = to_plain(result.adversary)
         words = who.pop("words")
-        for one in result["attacks"]:
-            hit = Rate(**one["hit"])
-            yield (*sorted(who.items()), one["attack"]["label"]), words, hit
+        for one in result.attacks:
+            yield (canonical(who), one.attack.label), words, one.hit
 
 
 def _known(adversaries: Sequence[Adversary], sources: Sequence[Dataset]) -> list[Adversary]:
@@ -224,8 +225,8 @@ def _of_releases(old: Audit, new: Audit, same: Array, report: Progress) -> Itera
         for label in before:
             it = paired(after[label], before[label])
             # the test is two-sided: half of its p-value, on the side of the change
-            p_rose = it["p_value"] / 2 if it["difference"] > 0 else 1.0
-            change = it["difference"], it["low"], it["high"]
+            p_rose = it.p_value / 2 if it.difference > 0 else 1.0
+            change = it.difference, it.low, it.high
             rates = Rate.of(before[label]), Rate.of(after[label])
             yield _row(words, label, *rates, change, p_rose)
 

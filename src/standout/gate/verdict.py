@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.audit.findings import thaw, write_whole
+from standout.audit.findings import write_whole
 from standout.engines.engine import Engine
 from standout.experiment.progress import Progress, reporting
 from standout.experiment.subject import Data, Protection
 from standout.gate.policy import Policy
 from standout.gate.run import GateRun
+from standout.results import to_plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,7 @@ class GateVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        plain = {name: thaw(getattr(self, name)) for name in PARTS}
+        plain = {name: to_plain(getattr(self, name)) for name in PARTS}
         return {"schema": "standout-verdict", "schema_version": 1, **plain}
 
     def to_json(self) -> str:

@@ -75,14 +75,12 @@ class Canaries(NamedTuple):
         for fdr in (0.01, 0.05):
             cut = float(real[adjusted <= fdr].max(initial=0.0))
             recall, false = Rate.of((self.right & (p <= cut))[~absent]), Rate.of((p <= cut)[absent])
-            rows.append(
-                {"fdr": fdr, "p_cut": cut, "recall": recall._asdict(), "false": false._asdict()}
-            )
+            rows.append({"fdr": fdr, "p_cut": cut, "recall": recall, "false": false})
         return {
             "n_present": int((~absent).sum()),
             "n_absent": int(absent.sum()),
-            "found": Rate.of(self.right[~absent])._asdict(),
-            "absent_below_5": self.false_share._asdict(),
+            "found": Rate.of(self.right[~absent]),
+            "absent_below_5": self.false_share,
             "null_mean": self.null_mean,
             "cuts": rows,
         }

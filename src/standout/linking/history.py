@@ -244,7 +244,7 @@ class History(NamedTuple):
             "day": self.day,
             "n": int(present.size),
             "n_present": int(present.sum()),
-            "found": Rate.of(self.hit[present])._asdict(),
+            "found": Rate.of(self.hit[present]),
         }
 
 

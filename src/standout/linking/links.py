@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from standout.arrays import Array
-from standout.audit.findings import freeze, strict_json, thaw, write_whole
+from standout.audit.findings import freeze, strict_json, write_whole
 from standout.data.whole_file import check_regular
 from standout.errors import InputError, ParameterError
 from standout.formulas.rates import Rate
 from standout.formulas.spacing import benjamini_hochberg
 from standout.linking.noise import LinkNoise
+from standout.results import to_plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,7 +174,7 @@ class LinkFindings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in the JSON file."""
-        parts = {name: thaw(getattr(self, name)) for name in PARTS}
+        parts = {name: to_plain(getattr(self, name)) for name in PARTS}
         return {"schema_version": SCHEMA_VERSION, "kind": KIND, **parts}
 
     def to_json(self) -> str:

@@ -150,7 +150,7 @@ def _attack_ranks(name: str, data: Dataset, second: Knowledge, right: Array) -> 
 
 def _rates(rank: Array) -> list[dict[str, Any]]:
     """Share of the people whose right record is among the first k."""
-    return [{"k": k, **Rate.of(rank <= k)._asdict()} for k in KS]
+    return [{"k": k, **Rate.of(rank <= k)} for k in KS]
 
 
 def _by_facts(ranks: dict[str, Array], n_facts: Array, here: Array) -> list[dict[str, Any]]:
@@ -158,9 +158,7 @@ def _by_facts(ranks: dict[str, Array], n_facts: Array, here: Array) -> list[dict
     for b, name in enumerate(BIN_NAMES):
         inside = (bins(n_facts) == b) & here
         if inside.any():
-            rates = [
-                {"attack": a, **Rate.of(rank[inside] <= 1)._asdict()} for a, rank in ranks.items()
-            ]
+            rates = [{"attack": a, **Rate.of(rank[inside] <= 1)} for a, rank in ranks.items()]
             out.append({"items": name, "people": int(inside.sum()), "rates": rates})
     return out
 
@@ -170,7 +168,7 @@ def _reasons(data: Dataset, second: Knowledge, right: Array) -> list[dict[str, A
     watched = np.maximum(right, 0)
     verdicts = attack("set-intersection").run(data, second, watch=watched, lineup=False)
     words = reasons(verdicts, watched)[right >= 0]
-    return [{"reason": str(w), **Rate.of(words == w)._asdict()} for w in np.unique(words)]
+    return [{"reason": str(w), **Rate.of(words == w)} for w in np.unique(words)]
 
 
 def _without_rare(data: Dataset, second: Knowledge, right: Array) -> list[dict[str, Any]]:
@@ -193,7 +191,7 @@ def _without_rare(data: Dataset, second: Knowledge, right: Array) -> list[dict[s
 
 def _discovery(links: Links, hit: Array, rule: str, fdr: float) -> dict[str, Any]:
     mask = links.accepted(fdr, rule)
-    wrong = Rate.of(~hit[mask])._asdict() if mask.any() else None
+    wrong = Rate.of(~hit[mask]) if mask.any() else None
     return {"rule": rule, "fdr": fdr, "accepted": int(mask.sum()), "false": wrong}
 
 
@@ -201,7 +199,7 @@ def _joint(links: Links, right: Array) -> dict[str, Any]:
     """Gain of one-to-one over one by one, on the same people."""
     here = right >= 0
     alone = (np.asarray(links.details["alone"]) == right)[here]
-    out: dict[str, Any] = {"one_by_one": Rate.of(alone)._asdict()}
+    out: dict[str, Any] = {"one_by_one": Rate.of(alone)}
     for name, record in (("soft", links.best), ("hard", links.assigned)):
         hit = (record == right)[here]
         difference = hit.astype(np.float64) - alone
@@ -209,7 +207,7 @@ def _joint(links: Links, right: Array) -> dict[str, Any]:
         if n > 1:
             half = 1.96 * float(difference.std(ddof=1)) / np.sqrt(n)
         out[name] = {
-            **Rate.of(hit)._asdict(),
+            **Rate.of(hit),
             "gain": mean,
             "gain_low": mean - half,
             "gain_high": mean + half,
@@ -258,7 +256,7 @@ def calibration(posterior: Array, hit: Array, parts: list[Bin]) -> list[dict[str
             "from": b.low,
             "to": b.high,
             "mean": float(posterior[b.inside].mean()),
-            **Rate.of(hit[b.inside])._asdict(),
+            **Rate.of(hit[b.inside]),
         }
         for b in parts
     ]

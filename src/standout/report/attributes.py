@@ -47,7 +47,7 @@ def attributes_section(seen: View) -> Section | None:
 
 def _compared(seen: View) -> list[Case]:
     """Cases with attributes, and those that know the same items without them."""
-    given = [c for c in seen.cases if c.adversary.get("attributes") and not c.adversary["wrong"]]
+    given = [c for c in seen.cases if c.adversary.get("attributes") and not c.entry.adversary.wrong]
     alike = {_items(c) for c in given}
     items_only = [
         c for c in seen.cases if not c.adversary.get("within") and _items(c) in alike and c.knows

@@ -52,7 +52,7 @@ def breakdown(name: str, seen: View, about: Case) -> Chart | None:
     alike = seen.like(about)
     rows = []
     for c in seen.charted:
-        for r in c.result.get(key, ()):
+        for r in c.result[key]:
             low, high = r[from_key], r[to_key]
             group = number(low) if low == high else f"{low:,} to {high:,}"
             rows.append(
@@ -105,7 +105,7 @@ def channels(seen: View) -> Chart | None:
                 name: channel_words(c.adversary).get(name, none) for name, none in NOT_KNOWN.items()
             },
             **rate_cells(c.hit),
-            "text": percent(c.hit["rate"]),
+            "text": percent(c.hit.rate),
             "tip": f"{c.words}: {rate_words(c.hit)}",
         }
         for c in chosen

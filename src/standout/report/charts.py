@@ -72,7 +72,7 @@ def risk(seen: View) -> Chart:
             **named_rate("sure", c.measure("sure")),
             "attack": c.attack,
             **rate_cells(c.hit),
-            "rate_all": c.hit_all["rate"],
+            "rate_all": c.hit_all.rate,
             "random": c.random,
         }
         for c in seen.charted
@@ -147,11 +147,11 @@ def attackers(seen: View, about: Case) -> Chart:
     rows = [
         {
             **c.columns,
-            "attack": r["attack"]["label"],
-            **rate_cells(r["hit"]),
-            "wins": c.attack == r["attack"]["label"],
+            "attack": r.attack.label,
+            **rate_cells(r.hit),
+            "wins": c.attack == r.attack.label,
             "shown": c in alike,
-            "tip": f"{r['attack']['label']}, {c.words}: {rate_words(r['hit'])}",
+            "tip": f"{r.attack.label}, {c.words}: {rate_words(r.hit)}",
         }
         for c in seen.charted
         for r in c.results
@@ -194,14 +194,14 @@ def absent(seen: View, about: Case) -> Chart | None:
         {
             **c.columns,
             "attack": c.attack,
-            "right": p["true_rate"],
-            "false": p["false_rate"],
+            "right": p.true_rate,
+            "false": p.false_rate,
             "step": k,
             "shown": c in alike,
         }
         for c in seen.charted
         # from the strictest threshold to the loosest
-        for k, p in enumerate(reversed(c.calibrated["det"] if c.calibrated else ()))
+        for k, p in enumerate(reversed(c.calibrated.det if c.calibrated else ()))
     ]
 
     def build(width: int) -> Spec:
@@ -231,8 +231,8 @@ def _at_false_rates(about: Case) -> str:
     if about.calibrated is None:
         return ""
     marks = ", ".join(
-        f"{percent(t['true_rate'])} at {percent(t['false_rate'])} false matches"
-        for t in about.calibrated["true_rate_at"]
+        f"{percent(t.true_rate)} at {percent(t.false_rate)} false matches"
+        for t in about.calibrated.true_rate_at
     )
     return f" With {about.words}, the share of people named correctly is {marks}."
 
@@ -242,11 +242,11 @@ def bits(seen: View) -> Chart | None:
     rows = [
         {
             **c.columns,
-            "attack": left["attack"],
-            "prior": left["prior"],
-            "mean": left["mean"],
-            **{f"p{100 * p['level']:.0f}": p["bits"] for p in left["quantiles"]},
-            "tip": f"{c.words}: {left['mean']:.1f} bits left on average, of {left['prior']:.1f}",
+            "attack": left.attack,
+            "prior": left.prior,
+            "mean": left.mean,
+            **{f"p{100 * p.level:.0f}": p.bits for p in left.quantiles},
+            "tip": f"{c.words}: {left.mean:.1f} bits left on average, of {left.prior:.1f}",
         }
         for c in seen.charted
         if (left := c.uncertainty)

@@ -23,11 +23,11 @@ def range_by_choice(seen: View) -> str:
         same = tuple(str(v) for k, v in sorted(case.adversary.items()) if k not in NOT_COMPARED)
         groups.setdefault(same, []).append(case)
     for cases in sorted(groups.values(), key=lambda group: -group[0].knows):
-        ranked = sorted(cases, key=lambda c: float(c.hit["rate"]))
+        ranked = sorted(cases, key=lambda c: c.hit.rate)
         low, high = ranked[0], ranked[-1]
-        if low.hit["low"] < high.hit["low"] and high.hit["rate"] - low.hit["rate"] >= MORE:
+        if low.hit.low < high.hit.low and high.hit.rate - low.hit.rate >= MORE:
             names = [_name(c) for c in (low, high)]
-            low_rate, high_rate = percent(low.hit["rate"]), percent(high.hit["rate"])
+            low_rate, high_rate = percent(low.hit.rate), percent(high.hit.rate)
             known = phrase({**high.adversary, "choose": "uniform"})
             return (
                 f" How the items are chosen matters: of {known}, the best guess finds from {low_rate} "
@@ -38,7 +38,7 @@ def range_by_choice(seen: View) -> str:
 
 def _name(case: Case) -> str:
     """How the items of a case are chosen; random events in the words of the domain."""
-    choose, event = str(case.adversary["choose"]), case.adversary.get("event")
+    choose, event = case.entry.adversary.choose, case.adversary.get("event")
     if event and choose == "event":
         return f"random {event[1]}"
     return choice_words(choose) or "any items"

@@ -93,7 +93,7 @@ def _rows(cleaning: Mapping[str, Any], seen: View) -> str:
 
 def limits(seen: View) -> Section:
     """What the numbers do not say."""
-    chosen = ", ".join(sorted({str(c.adversary["choose"]) for c in seen.cases}))
+    chosen = ", ".join(sorted({c.entry.adversary.choose for c in seen.cases}))
     others = ", ".join(str(c["name"]) for c in inventory(seen)[1])
     points = {
         "Attacks that ran": f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed.",
@@ -119,10 +119,10 @@ def limits(seen: View) -> Section:
 
 
 def _eligible(seen: View) -> str:
-    fewest = min(seen.cases, key=lambda c: int(c.entry["n_eligible"]))
-    n, total = int(fewest.entry["n_eligible"]), int(seen.data["n_records"])
+    fewest = min(seen.cases, key=lambda c: c.entry.n_eligible)
+    n, total = fewest.entry.n_eligible, int(seen.data["n_records"])
     return (
-        f"At most {several(max(int(c.entry['n_targets']) for c in seen.cases), 'record')}, drawn at random "
+        f"At most {several(max(c.entry.n_targets for c in seen.cases), 'record')}, drawn at random "
         f"among those that hold enough items. For {fewest.words} these are {number(n)} of {number(total)} "
         f"({percent(n / total)}). The rates say nothing about the others."
     )
@@ -164,11 +164,11 @@ def evidence(seen: View) -> Section:
     ]
     if proof.get("versions"):
         more.append(("Versions", ", ".join(f"{k} {x}" for k, x in proof["versions"].items())))
-    attacks = {r["attack"]["label"]: r["attack"] for case in seen.cases for r in case.results}
+    attacks = {r.attack.label: r.attack for case in seen.cases for r in case.results}
     rows = [
         {
             "label": label,
-            "options": ", ".join(_option(k, v) for k, v in a["options"].items() if v is not None)
+            "options": ", ".join(_option(k, v) for k, v in a.options.items() if v is not None)
             or "none",
         }
         for label, a in attacks.items()

@@ -57,7 +57,7 @@ def sections(findings: Findings) -> list[Section]:
 
 
 def _risk(seen: View) -> Section:
-    n = max(int(c.hit["n"]) for c in seen.cases)
+    n = max(c.hit.n for c in seen.cases)
     fewest = min(seen.cases, key=lambda c: c.eligible_share)
     text = [
         "Three words say how much is certain. Unique: the person's record is the only one that could have produced what is "
@@ -70,7 +70,7 @@ def _risk(seen: View) -> Section:
         f"The best guess is that of the strongest of {several(len(seen.attacks), 'attack')}. Bars are 95% intervals from "
         f"{several(n, 'target')} or fewer; a random guess finds {percent(seen.cases[0].random)}.",
     ]
-    reasons = {why for case in seen.cases for why in case.entry["not_measured"].values()}
+    reasons = {why for case in seen.cases for why in case.entry.not_measured.values()}
     text += [f"Not measured where a number is missing: {why}." for why in sorted(reasons)]
     if fewest.eligible_share < 1:
         text.append(
@@ -84,9 +84,9 @@ def _risk(seen: View) -> Section:
 def _attackers(seen: View, about: Case) -> Section:
     won = dict.fromkeys(seen.attacks, 0)
     for case in seen.cases:
-        top = max(r["hit"]["rate"] for r in case.results)
+        top = max(r.hit.rate for r in case.results)
         for r in case.results:
-            won[r["attack"]["label"]] += r["hit"]["rate"] >= top
+            won[r.attack.label] += r.hit.rate >= top
     best = max(won, key=lambda a: won[a])
     text = [
         f"{best} found the most people, or as many as the best other attack, for {won[best]} of "
@@ -98,7 +98,7 @@ def _attackers(seen: View, about: Case) -> Section:
             "words": c.words,
             "attack": c.attack,
             **{key: c.hit[key] for key in ("rate", "low", "high")},
-            **{f"vs_{k}": v for k, v in (c.strongest or {}).get("versus", {}).items()},
+            **{f"vs_{k}": v for k, v in ((c.strongest and c.strongest.versus) or {}).items()},
         }
         for c in seen.cases
     ]
@@ -123,9 +123,9 @@ STANDS_IN = (
 def awareness_cells(seen: View) -> list[list[str]]:
     """A table as text: each rate with its 95 % interval, the heading first; empty if no defense made the release."""
     rows = [
-        [case.words, *(rate_words(found[kind]["hit"]) for kind in AWARENESS_KINDS)]
+        [case.words, *(rate_words(found[kind].hit) for kind in AWARENESS_KINDS)]
         for case in seen.cases
-        if (found := case.entry.get("awareness"))
+        if (found := case.entry.awareness)
     ]
     return [["known of the person", *AWARENESS_KINDS.values()], *rows] if rows else []
 
@@ -134,12 +134,12 @@ def _awareness(seen: View) -> Section | None:
     """What it is worth to an attacker to know the defense; None if no defense made the release."""
     rows, text = [], [AWARENESS]
     for case in seen.cases:
-        if found := case.entry.get("awareness"):
-            if found["adaptive"]["attack"].endswith(f"({FITTED})"):
+        if found := case.entry.awareness:
+            if found.adaptive.attack.endswith(f"({FITTED})"):
                 text = [AWARENESS, STANDS_IN]
-            row = {"words": case.words, "by": found["unaware"]["attack"]}
+            row = {"words": case.words, "by": found.unaware.attack}
             for kind in AWARENESS_KINDS:
-                row |= named_rate(kind, found[kind]["hit"])
+                row |= named_rate(kind, found[kind].hit)
             rows.append(row)
     if not rows:
         return None
@@ -157,17 +157,17 @@ def _absent(seen: View, about: Case) -> Section:
         {
             "words": c.words,
             "attack": c.attack,
-            "right": tuned["matched_right"]["rate"],
-            "false": tuned["false_match"]["rate"],
-            "low": tuned["false_match"]["low"],
-            "high": tuned["false_match"]["high"],
-            **{f"prior{p['prior']:g}": p["precision"] for p in tuned["precision"]},
+            "right": tuned.matched_right.rate,
+            "false": tuned.false_match.rate,
+            "low": tuned.false_match.low,
+            "high": tuned.false_match.high,
+            **{f"prior{p.prior:g}": p.precision for p in tuned.precision},
         }
         for c, tuned in calibrated
     ]
     priors = [
         (f"prior{p:g}", f"precision if {percent(p)} are in the data", "share", "precision")
-        for p in (one["prior"] for one in calibrated[0][1]["precision"])
+        for p in (one.prior for one in calibrated[0][1].precision)
     ]
     table = make_table("precision", rows, *priors)
     text = (
@@ -199,13 +199,13 @@ def _who(seen: View, about: Case) -> Section:
         {
             "words": c.words,
             "attack": c.attack,
-            **{f"k{r['k']}": r["rate"] for r in c.result["k_identified"]},
+            **{f"k{r.k}": r.rate for r in c.result.k_identified},
         }
         for c in seen.cases
     ]
     lists = [
         (f"k{k}", "alone first" if k == 1 else f"among the first {k}", "share", "k-identified")
-        for k in (r["k"] for r in about.result["k_identified"])
+        for k in (r.k for r in about.result.k_identified)
     ]
     table = make_table("candidates", rows, *lists)
     text = (

@@ -10,12 +10,12 @@ import math
 from typing import Literal
 
 from standout.audit.findings import Findings
+from standout.audit.judge import AttackResult
 from standout.errors import ParameterError
-from standout.formulas.rates import at_least, at_most, precision
+from standout.formulas.rates import Rate, at_least, at_most, precision
 from standout.report.choice_range import MORE, range_by_choice
 from standout.report.view import (
     Case,
-    Plain,
     View,
     strongest_knowledge,
     unmeasured,
@@ -85,12 +85,12 @@ def judge_level(seen: View) -> tuple[Level, Case]:
     kinds_of_rate = [(c, _certain(c)) for c in cases], [(c, c.hit) for c in cases]
     for rates in kinds_of_rate:
         for case, rate in rates:
-            if rate["low"] > MOST:
+            if rate.low > MOST:
                 return "most", case
     for rates in kinds_of_rate:
         beating = [(c, rate) for c, rate in rates if _beats(rate, c.guess, len(cases))]
         if beating:
-            return "some", max(beating, key=lambda pair: float(pair[1]["rate"]))[0]
+            return "some", max(beating, key=lambda pair: float(pair[1].rate))[0]
     # the largest of several one-sided bounds is a bound for the largest rate: no correction is
     # needed
     worst = max(strongest_knowledge(cases), key=bound)
@@ -99,32 +99,32 @@ def judge_level(seen: View) -> tuple[Level, Case]:
     return ("none" if bound(worst) <= limit and not seen.other_labels else "open"), worst
 
 
-NOTHING = {"count": 0, "n": 1, "rate": 0.0, "low": 0.0, "high": 1.0}
+NOTHING = Rate(count=0, n=1, rate=0.0, low=0.0, high=1.0)
 """Stands for a rate that was not measured, where it must not decide."""
 
 
-def _certain(case: Case) -> Plain:
+def _certain(case: Case) -> Rate:
     """Rate of people singled out."""
     return (case.measure(case.certain) if case.certain else None) or NOTHING
 
 
-def _beats(rate: Plain, guess: float, n_kinds: int) -> bool:
-    return at_least(rate["count"], rate["n"], 1 - 0.05 / n_kinds) > guess
+def _beats(rate: Rate, guess: float, n_kinds: int) -> bool:
+    return at_least(rate.count, rate.n, 1 - 0.05 / n_kinds) > guess
 
 
 def bound(case: Case) -> float:
     """One-sided 95% bound on the largest of the three rates."""
-    return max(at_most(rate["count"], rate["n"]) for rate in case.measured)
+    return max(at_most(rate.count, rate.n) for rate in case.measured)
 
 
-def hits(rate: Plain) -> str:
+def hits(rate: Rate) -> str:
     """Number of hits; with one decimal if ties give fractions of a hit and there are few hits."""
-    count = float(rate["count"])
+    count = float(rate.count)
     return number(round(count) if count >= 10 else round(count, 1))
 
 
-def _tested(rate: Plain) -> str:
-    return f"{hits(rate)} of {rate['n']:,} people tested"
+def _tested(rate: Rate) -> str:
+    return f"{hits(rate)} of {rate.n:,} people tested"
 
 
 def _comma(case: Case) -> str:
@@ -136,7 +136,7 @@ def _holders(case: Case) -> str:
     return f"people with at least {several(case.needed, 'item')}"
 
 
-def _both(case: Case, name: str) -> tuple[Plain, Plain]:
+def _both(case: Case, name: str) -> tuple[Rate, Rate]:
     rate, of_all = case.measure(name), case.measure(name, "_all")
     assert rate is not None and of_all is not None
     return rate, of_all
@@ -146,8 +146,10 @@ def _share(case: Case, name: str) -> str:
     """Rate among people with enough items, and among all people if it differs."""
     rate, of_all = _both(case, name)
     if case.eligible_share == 1:
-        return f"{percent(rate['rate'])} of all people"
-    return f"{percent(rate['rate'])} of {_holders(case)}, which is {percent(of_all['rate'])} of all people"
+        return f"{percent(rate.rate)} of all people"
+    return (
+        f"{percent(rate.rate)} of {_holders(case)}, which is {percent(of_all.rate)} of all people"
+    )
 
 
 def _numbers(case: Case, name: str) -> str:
@@ -156,7 +158,7 @@ def _numbers(case: Case, name: str) -> str:
     both = f"95% interval {between(rate)}"
     if case.eligible_share < 1:
         both = f"95% intervals {between(rate)} and {between(of_all)}"
-    wide = "; the interval is wide, so test more people" if rate["high"] - rate["low"] > 0.3 else ""
+    wide = "; the interval is wide, so test more people" if rate.high - rate.low > 0.3 else ""
     return f"{both}; {_tested(rate)}; {_guess(case)}{wide}"
 
 
@@ -202,10 +204,10 @@ def _lead(case: Case, most: str) -> str:
     if not name:
         return f"Whom knowing {case.phrase} singles out was not measured{_reason(case)}."
     rate = _certain(case)
-    if not rate["count"]:
-        limit = percent(at_most(0, rate["n"]), 1)
-        return f"Knowing {case.phrase} singled out none of {rate['n']:,} people tested (at most {limit}, 95% confidence)."
-    verb = "is enough to single out" if rate["low"] > MOST else "singles out"
+    if not rate.count:
+        limit = percent(at_most(0, rate.n), 1)
+        return f"Knowing {case.phrase} singled out none of {rate.n:,} people tested (at most {limit}, 95% confidence)."
+    verb = "is enough to single out" if rate.low > MOST else "singles out"
     return (
         f"Knowing {case.phrase}{_comma(case)} {verb} {_share(case, name)}: {HOW[name]} ({_numbers(case, name)}){most}."
         f"{_other(case, name)}"
@@ -216,16 +218,16 @@ def _other(case: Case, lead: str) -> str:
     """The smaller of unique and sure, if it was measured and differs."""
     name = "sure" if lead == "unique" else "unique"
     rate = case.measure(name)
-    if rate is None or _certain(case)["rate"] - rate["rate"] < MORE:
+    if rate is None or _certain(case).rate - rate.rate < MORE:
         return ""
     if name == "unique":
-        return f" {percent(rate['rate'])} are unique: {HOW[name]}."
-    of = percent(rate["rate"]) if rate["count"] else "nobody tested"
+        return f" {percent(rate.rate)} are unique: {HOW[name]}."
+    of = percent(rate.rate) if rate.count else "nobody tested"
     return f" Not knowing whether the person is in the data, the attacker can be at least 95% sure of {of}."
 
 
 def _reason(case: Case) -> str:
-    reasons = dict.fromkeys(case.entry.get("not_measured", {}).values())
+    reasons = dict.fromkeys(case.entry.not_measured.values())
     return f": {'; '.join(reasons)}" if reasons else ""
 
 
@@ -234,22 +236,22 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     chosen = "are a random sample of the person's items, so that short records are likelier"
     if case.adversary["choose"] != "uniform":
         chosen = "were chosen as stated"
-    if case.hit["rate"] - _certain(case)["rate"] >= MORE or not case.certain:
+    if case.hit.rate - _certain(case).rate >= MORE or not case.certain:
         said = (
             f" The best guess is right for {_share(case, 'found')} ({_numbers(case, 'found')}){most}, "
             f"if the known items {chosen}."
         )
-    elif _certain(case)["rate"] - case.hit["rate"] >= MORE:
-        said = f" The attacks that ran found fewer ({percent(case.hit['rate'])}): another attack would find more."
+    elif _certain(case).rate - case.hit.rate >= MORE:
+        said = f" The attacks that ran found fewer ({percent(case.hit.rate)}): another attack would find more."
     else:
-        said = " The best guess finds hardly anybody else." if _certain(case)["rate"] < 1 else ""
-    weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit["low"] > MOST]
-    if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case)["low"] > MOST:
+        said = " The best guess finds hardly anybody else." if _certain(case).rate < 1 else ""
+    weaker = [c for c in sorted(seen.cases, key=weaker_first) if c.hit.low > MOST]
+    if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case).low > MOST:
         known = f"{weaker[0].phrase}{_comma(weaker[0])}"
         said += f" A best guess from {known} is already right for {_share(weaker[0], 'found')}."
     if compared := range_by_choice(seen):
         return f"{said}{compared}"
-    if case.hit["rate"] < 1:
+    if case.hit.rate < 1:
         return f"{said} Rare items find more people, popular ones far fewer."
     return f"{said} Popular items may find fewer people."
 
@@ -262,16 +264,16 @@ def _most_of_all(case: Case, seen: View) -> str:
     """Knowledge that finds most of all people, if the case is about a minority of them."""
     if case.eligible_share >= FEW_ELIGIBLE:
         return ""
-    best = max(seen.cases, key=lambda c: float(c.hit_all["rate"]))
-    if best.hit_all["rate"] <= case.hit_all["rate"]:
+    best = max(seen.cases, key=lambda c: float(c.hit_all.rate))
+    if best.hit_all.rate <= case.hit_all.rate:
         return " No knowledge tried finds more of all people."
-    return f" Of all people, the best guess finds most knowing {best.phrase}: {percent(best.hit_all['rate'])}."
+    return f" Of all people, the best guess finds most knowing {best.phrase}: {percent(best.hit_all.rate)}."
 
 
 def _inference(level: Level, case: Case, seen: View) -> str:
     if level in ("most", "some"):
         rest = "Finding a record also reveals the rest of it"
-        more = case.entry["more_items"]
+        more = case.entry.more_items
         if more is None:
             return f"{rest}."
         short = number(round(more)) if more >= 10 else number(round(more, 1))
@@ -285,7 +287,7 @@ def _inference(level: Level, case: Case, seen: View) -> str:
         need = math.ceil(math.log(0.05) / math.log(1 - RESOLVED))
         short = (
             ""
-            if case.hit["n"] >= need
+            if case.hit.n >= need
             else f" on at least {2 * need:,} targets (half of them set the threshold)"
         )
         return f"Nothing follows for inference either way: run the audit again{short or ' with more targets'} before deciding."
@@ -303,7 +305,7 @@ def _narrowing(case: Case, n_records: int) -> str:
     limits = "this holds for the attacks and the knowledge that were tried, and is no proof against others."
     if not bits:
         return limits[0].upper() + limits[1:]
-    left = min(2 ** float(bits["mean"]), n_records)
+    left = min(2**bits.mean, n_records)
     # a small group can have a secret in common, even if its members cannot be distinguished
     follows = (
         "so little can be inferred about one person"
@@ -318,54 +320,52 @@ def linkability(case: Case, prior: float = PRIOR) -> str:
     if not 0 < prior < 1:
         raise ParameterError(f"prior={prior}: use a share between 0 and 1")
     one = linker(case)
-    right, wrong, false = (one[name] for name in ("matched_right", "matched_wrong", "false_match"))
-    if case.entry.get("n_not_released"):
+    right, wrong, false = one.matched_right, one.matched_wrong, one.false_match
+    if case.entry.n_not_released:
         return (
-            f"No second source was linked. {case.entry['n_not_released']:,} of {case.entry['n_targets']:,} people tested have no "
-            f"record in the release. {_rule(one)} names the right record for {percent(right['rate'])} and a wrong one for "
-            f"{percent(wrong['rate'])} of all people tested."
+            f"No second source was linked. {case.entry.n_not_released:,} of {case.entry.n_targets:,} people tested have no "
+            f"record in the release. {_rule(one)} names the right record for {percent(right.rate)} and a wrong one for "
+            f"{percent(wrong.rate)} of all people tested."
         )
     start = f"No second source was linked. {_rule(one)}"
     missed = (
-        f"a wrong one for {percent(wrong['rate'])}, and for people who are not in the data a false one for "
-        f"{percent(false['rate'])}"
+        f"a wrong one for {percent(wrong.rate)}, and for people who are not in the data a false one for "
+        f"{percent(false.rate)}"
     )
-    if not right["count"]:
+    if not right.count:
         return (
-            f"{start} names the right record for none of {right['n']:,} people in the data "
-            f"(at most {percent(at_most(0, right['n']), 1)}, 95% confidence), {missed}."
+            f"{start} names the right record for none of {right.n:,} people in the data "
+            f"(at most {percent(at_most(0, right.n), 1)}, 95% confidence), {missed}."
         )
-    if wrong["count"] or false["count"]:
-        worth = percent(precision(right["rate"], false["rate"], prior, wrong["rate"]))
+    if wrong.count or false.count:
+        worth = percent(precision(right.rate, false.rate, prior, wrong.rate))
     else:
-        most = at_most(0, false["n"]), at_most(0, wrong["n"])
-        worth = f"at least {percent(precision(right['rate'], most[0], prior, most[1]), -1)}"
-    whom = f"{right['n']:,} people in the data"
+        most = at_most(0, false.n), at_most(0, wrong.n)
+        worth = f"at least {percent(precision(right.rate, most[0], prior, most[1]), -1)}"
+    whom = f"{right.n:,} people in the data"
     if case.eligible_share < 1:
-        whom += f" with enough items ({percent(right['rate'] * case.eligible_share)} of all people)"
+        whom += f" with enough items ({percent(right.rate * case.eligible_share)} of all people)"
     part = "one in ten" if prior == PRIOR else percent(prior)
     return (
-        f"{start} names the right record for {percent(right['rate'])} of {whom}, {missed}. If {part} of those looked up "
+        f"{start} names the right record for {percent(right.rate)} of {whom}, {missed}. If {part} of those looked up "
         f"{'is' if prior == PRIOR else 'are'} in the data, which is an assumption, {worth} of the names given are right."
     )
 
 
-def linker(case: Case) -> Plain:
+def linker(case: Case) -> AttackResult:
     """Numbers of the attack whose rule is used: the one that is sure most often, else the likelihood, else the strongest."""
-    labels = {one["attack"]["label"]: one for one in case.results}
-    sure = labels.get(str(case.entry.get("sure_attack")))
-    model = [one for one in case.results if one["attack"]["name"] == "likelihood"]
+    labels = {one.attack.label: one for one in case.results}
+    sure = labels.get(case.entry.sure_attack or "")
+    model = [one for one in case.results if one.attack.name == "likelihood"]
     return sure or (model[0] if model else case.result)
 
 
-def _rule(one: Plain) -> str:
+def _rule(one: AttackResult) -> str:
     """The attack and the rule by which it names a record."""
-    cut = one["attack"]["options"].get("cut")
-    if one["attack"]["name"] != "likelihood" or cut is None:
-        return f"By its own rule, {one['attack']['label']}"
-    return (
-        f"Naming a record if its probability is at least {percent(cut)}, {one['attack']['label']}"
-    )
+    cut = one.attack.options.get("cut")
+    if one.attack.name != "likelihood" or cut is None:
+        return f"By its own rule, {one.attack.label}"
+    return f"Naming a record if its probability is at least {percent(cut)}, {one.attack.label}"
 
 
 def next_steps(seen: View) -> list[str]:

@@ -146,8 +146,8 @@ def _rows(seen: View, repeat: bool) -> list[list[str]]:
     for kind, group in sorted(
         groups.items(), key=lambda g: weaker_first(g[1][-1])[1:], reverse=True
     ):
-        cases = sorted(group, key=lambda c: (c.knows, c.adversary["wrong"]))
-        curve = [float(c.hit["rate"]) for c in cases if not c.adversary["wrong"]]
+        cases = sorted(group, key=lambda c: (c.knows, c.entry.adversary.wrong))
+        curve = [c.hit.rate for c in cases if not c.entry.adversary.wrong]
         heads = [kind, sparkline(curve) if len(curve) > 1 else "", *[""] * len(cases)]
         rows += [
             [kind if repeat else head, *_cells(case)]
@@ -158,15 +158,15 @@ def _rows(seen: View, repeat: bool) -> list[list[str]]:
 
 def _cells(case: Case) -> list[str]:
     # false matches at the threshold set on the calibration half
-    false = case.calibrated and case.calibrated["false_match"]
+    false = case.calibrated.false_match if case.calibrated else None
     rates = [*map(case.measure, ("unique", "sure", "found")), case.hit_all, false]
-    shares = ["–" if rate is None else percent(rate["rate"]) for rate in rates]
+    shares = ["–" if rate is None else percent(rate.rate) for rate in rates]
     return [amount_words(case.adversary), *shares[:-1], case.attack, shares[-1]]
 
 
 def _footnote(seen: View) -> str:
     attacks = several(len(seen.attacks), "attack")
-    few, many = (end(int(c.hit["n"]) for c in seen.cases) for end in (min, max))
+    few, many = (end(c.hit.n for c in seen.cases) for end in (min, max))
     tested = f"{many:,}" if few == many else f"{few:,} to {many:,}"
     of_all = (
         ""

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from standout.audit.findings import Findings
+from standout.audit.findings import AdversaryResult, Findings, Uncertainty
+from standout.audit.judge import AttackResult, Calibrated
+from standout.audit.strongest import Strongest
 from standout.data.times import days_within
 from standout.errors import InputError
+from standout.formulas.rates import Rate
 from standout.report.domain_words import PLAIN, in_domain_words, nouns_of
 from standout.report.knowledge_words import kind_words, phrase, wrong_words
 from standout.report.words import several
@@ -34,41 +37,41 @@ class Case:
     """Sort key of the amount."""
     group: str
     """Points of a chart that a line connects: all facts correct (""), or some of them wrong."""
-    hit: Plain
+    hit: Rate
     """Hit rate of the strongest attack among people with enough items, on targets not used to choose it."""
-    result: Plain
+    result: AttackResult
     """All numbers of the strongest attack."""
-    results: tuple[Plain, ...]
+    results: tuple[AttackResult, ...]
     """All attacks, in the order in which they ran."""
-    strongest: Plain | None
+    strongest: Strongest | None
     """None if there were too few targets to choose on one half and report on the other."""
-    entry: Plain
+    entry: AdversaryResult
     """The adversary's entry in the findings."""
 
     @property
-    def hit_all(self) -> Plain:
+    def hit_all(self) -> Rate:
         """The same rate as a share of all records; those with too few items count as not found."""
-        return dict(self.strongest["hit_all"] if self.strongest else self.result["hit_all"])
+        return (self.strongest or self.result).hit_all
 
-    def measure(self, name: str, of: str = "") -> Plain | None:
+    def measure(self, name: str, of: str = "") -> Rate | None:
         """Rate of `unique`, `found` or `sure` among the same people, with `of="_all"` as a share of all records.
 
         None if it was not measured.
         """
-        rate: Plain | None = self.entry[f"{name}{of}"]
+        rate: Rate | None = self.entry[f"{name}{of}"]
         return rate
 
     @property
     def certain(self) -> str:
         """The larger of `unique` and `sure`, the two that single a person out; "" if neither was measured."""
-        known = [name for name in ("unique", "sure") if self.measure(name) is not None]
-        return max(known, key=lambda name: float((self.measure(name) or {})["rate"]), default="")
+        rates = {name: self.measure(name) for name in ("unique", "sure")}
+        known = {name: rate.rate for name, rate in rates.items() if rate is not None}
+        return max(known, key=lambda name: known[name], default="")
 
     @property
-    def calibrated(self) -> Plain | None:
+    def calibrated(self) -> Calibrated | None:
         """Numbers of the strongest attack at the threshold set on one half; None if there were too few targets."""
-        numbers: Plain | None = self.result["calibrated"]
-        return numbers
+        return self.result.calibrated
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -78,11 +81,11 @@ class Case:
             "amount": self.amount,
             "panel": self.panel,
             "knows": self.knows,
-            "wrong": self.adversary["wrong"],
+            "wrong": self.entry.adversary.wrong,
         }
 
     @property
-    def measured(self) -> list[Plain]:
+    def measured(self) -> list[Rate]:
         """All of the three rates that were measured."""
         return [
             rate for name in ("found", "unique", "sure") if (rate := self.measure(name)) is not None
@@ -91,30 +94,29 @@ class Case:
     @property
     def eligible_share(self) -> float:
         """Share of all records that hold enough items to be attacked."""
-        return float(self.entry["eligible_share"])
+        return self.entry.eligible_share
 
     @property
     def needed(self) -> int:
         """Number of items that a record must hold to be a target of this adversary."""
-        wrong = self.adversary["wrong"]
-        whole = int(wrong) if self.adversary["wrong_kind"] == "item" and wrong == int(wrong) else 0
+        who = self.entry.adversary
+        whole = int(who.wrong) if who.wrong_kind == "item" and who.wrong == int(who.wrong) else 0
         return max(self.knows - whole, 1)
 
     @property
-    def uncertainty(self) -> Plain | None:
+    def uncertainty(self) -> Uncertainty | None:
         """Remaining uncertainty in bits, and the attack it comes from."""
-        left: Plain | None = self.entry["uncertainty"]
-        return left
+        return self.entry.uncertainty
 
     @property
     def knows(self) -> int:
         """Number of known items."""
-        return int(self.adversary["knows"])
+        return self.entry.adversary.knows
 
     @property
     def words(self) -> str:
         """The knowledge in words."""
-        return str(self.adversary["words"])
+        return self.entry.adversary.words
 
     @property
     def phrase(self) -> str:
@@ -124,17 +126,17 @@ class Case:
     @property
     def attack(self) -> str:
         """Label of the strongest attack."""
-        return str(self.result["attack"]["label"])
+        return self.result.attack.label
 
     @property
     def random(self) -> float:
         """Hit rate of a random guess."""
-        return float(self.result["baselines"]["random"])
+        return self.result.baselines.random
 
     @property
     def guess(self) -> float:
         """Hit rate of the better of the two guesses without knowledge."""
-        return max(self.random, float(self.result["baselines"]["popularity"]["rate"]))
+        return max(self.random, self.result.baselines.popularity.rate)
 
 
 @dataclass(frozen=True)
@@ -186,46 +188,44 @@ class View:
 
 def view(findings: Findings) -> View:
     """View of findings."""
-    plain = findings.to_dict()
-    if not plain.get("results"):
+    if not findings.results:
         # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
-    data = plain.get("source") or plain["data"]
+    data = findings.source or findings.data
     # how values and times are written depends on how finely they were read
     resolution = (data.get("days") or {}).get("resolution", "day")
-    nouns = nouns_of(plain["provenance"].get("domain"))
+    nouns = nouns_of(findings.provenance.get("domain"))
     more: Plain = {"resolution": resolution}
     if nouns != PLAIN:
         more = {**more, "event": nouns["event"]}
-    entries = [{**r, "adversary": {**r["adversary"], **more}} for r in plain["results"]]
-    names = _names([r["adversary"] for r in entries])
-    cases = tuple(_case(entry, name) for entry, name in zip(entries, names, strict=True))
-    attacks = tuple(dict.fromkeys(r["attack"]["label"] for case in cases for r in case.results))
+    known = [{**result.adversary, **more} for result in findings.results]
+    cases = tuple(map(_case, findings.results, known, _names(known)))
+    attacks = tuple(dict.fromkeys(r.attack.label for case in cases for r in case.results))
     return View(
-        plain["data"],
+        findings.data,
         cases,
         attacks,
-        tuple(plain["warnings"]),
-        plain["provenance"],
-        plain["sections"],
+        findings.warnings,
+        findings.provenance,
+        findings.sections,
         tuple(data.get("not_measured", ())),
         nouns,
         bool(data.get("other_labels")),
     )
 
 
-def _case(entry: Plain, name: dict[str, Any]) -> Case:
-    winner, results = entry["strongest"], tuple(entry["attacks"])
+def _case(entry: AdversaryResult, known: Plain, name: dict[str, Any]) -> Case:
+    winner = entry.strongest
     if winner is None:
-        best = max(results, key=lambda r: float(r["hit"]["rate"]))
+        best = max(entry.attacks, key=lambda r: r.hit.rate)
     else:
-        best = next(r for r in results if r["attack"]["label"] == winner["attack"])
+        best = next(r for r in entry.attacks if r.attack.label == winner.attack)
     return Case(
         **name,
-        adversary=entry["adversary"],
-        hit=(winner or best)["hit"],
+        adversary=known,
+        hit=(winner or best).hit,
         result=best,
-        results=results,
+        results=entry.attacks,
         strongest=winner,
         entry=entry,
     )
@@ -319,12 +319,11 @@ def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
 
 def why_falling(seen: View) -> str:
     """Why a case finds fewer of all people than one with fewer items known in the same way; empty if none does."""
-    right = [c for c in seen.cases if not c.adversary["wrong"]]
+    right = [c for c in seen.cases if not c.entry.adversary.wrong]
     for case in sorted(right, key=weaker_first):
         fewer = [c for c in right if c.kind == case.kind and c.knows < case.knows]
         if case.eligible_share < 1 and any(
-            c.hit_all["rate"] > case.hit_all["rate"] and c.hit["rate"] <= case.hit["rate"]
-            for c in fewer
+            c.hit_all.rate > case.hit_all.rate and c.hit.rate <= case.hit.rate for c in fewer
         ):
             return (
                 f"The share of all people falls where more items are known than many people hold: {case.knows} items can be "

@@ -78,9 +78,9 @@ class Certificates:
         return {
             **{name: getattr(self, name) for name in numbers},
             "filtered_out": self.filtered_out,
-            "certified": self.rate._asdict(),
+            "certified": dict(self.rate),
             "of_all": self.of_all,
-            "right": self.right._asdict(),
+            "right": dict(self.right),
             "violations": self.violations,
         }
 

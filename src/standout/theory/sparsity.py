@@ -167,7 +167,7 @@ class Curve:
             "whole": self.whole,
             "quartiles": _quartiles(self.similarity),
             "most": float(self.similarity.max()),
-            "near_duplicates": self.near_duplicates._asdict(),
+            "near_duplicates": dict(self.near_duplicates),
             "curve": [
                 {"epsilon": float(x), "delta": r.rate, "low": r.low, "high": r.high}
                 for x, r in zip(CURVE, rates, strict=True)
