@@ -160,8 +160,8 @@ class Known:
         outside-top:K, rare:SHARE@T; items of one receipt (together:COLUMN, with --channel COLUMN),
         day (together:day) or week (window:7d), or one after the other (consecutive).
     view
-        What is known in place of the items (groups:FILE.csv, sequence) or can be known with them
-        (hour-of-day, weekday, counts, totals). See docs/views.md.
+        What is known in place of the items (groups:FILE.csv, sequence, baskets:RECEIPT) or can be
+        known with them (hour-of-day, weekday, counts, totals). See docs/views.md.
     """
 
     panel: ClassVar[str | None] = None
