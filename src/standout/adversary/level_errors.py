@@ -17,6 +17,7 @@ from standout.data.channels import JointDataset
 from standout.data.scale import Channel, ValueScale
 from standout.data.values import ROUNDING
 from standout.kernels.levels import Exact, LevelKernel, LevelSums, Steps
+from standout.kernels.rounded import Rounded
 
 if TYPE_CHECKING:
     from standout.data.catalog import Catalog
@@ -215,7 +216,12 @@ def spread(known: Array, scale: ValueScale, kernel: LevelKernel | None) -> Array
     attack does not use this artifact.
     """
     low, high = scale.scale_ends
-    if kernel is None or isinstance(kernel, Exact | Steps) or high <= low or _is_circle(scale):
+    if (
+        kernel is None
+        or isinstance(kernel, Exact | Steps | Rounded)
+        or high <= low
+        or _is_circle(scale)
+    ):
         return np.ones(known.size)
     margin = _SLACK * (high - low)
     inside = (known > low + margin) & (known < high - margin)
