@@ -154,3 +154,22 @@ def test_plans_that_differ_in_one_option_or_table_never_share_a_walk(release):
         assert not same_tables(
             plan, plan.replace_tables(**{name: plan.tables.arrays()[name] + 1})
         ), name
+
+
+def test_an_attack_that_is_asked_twice_sees_the_release_through_the_view_once():
+    rng = np.random.default_rng(6)
+    data = so.Dataset.from_arrays(
+        np.repeat(np.arange(40), 9), rng.integers(0, 5, 360), time=rng.integers(0, 99, 360)
+    )
+    who = so.Adversary(knows=2, view="sequence")
+    targets = who.eligible(data)
+    known, attack = who.sample(data, targets, seed=1), so.attack("tf-idf")
+    here, away = attack.run_both(data, known, targets)
+    expected = (
+        attack.run(data, known, watch=targets),
+        attack.run(data, known, exclude=targets, lineup=False),
+    )
+    assert here.credit.mean() > 0.1
+    for got, wanted in zip((here, away), expected, strict=True):
+        np.testing.assert_array_equal(got.best, wanted.best)
+        np.testing.assert_array_equal(got.credit, wanted.credit)

@@ -8,11 +8,13 @@ import standout as so
 from standout.kernels.bins import Bins, LevelBins, TickBins
 from standout.kernels.levels import CircleSteps, Exact, Relative, SameLabel, Steps, Table, Uniform
 from standout.kernels.moments import Periods, Window
+from standout.kernels.rounded import Rounded
 
 DRAWS = 1_000_000
 EVEN = np.arange(1.0, 8.0)
 UNEVEN = np.array([1.0, 1.5, 2.5, 4.0, 4.5, 7.0, 9.0])
 ODD = np.array([1.0, 1.3, 2.9, 4.71, 7.07])
+HALVES = np.array([-2.5, -0.2, 0.5, 1.2, 2.5, 2.6, 7.0])
 CHANGE = np.array([[0.7, 0.3, 0.0], [0.25, 0.5, 0.25], [0.0, 0.1, 0.9]])
 LEVEL_KERNELS = {
     "exact": (Exact(), UNEVEN),
@@ -92,6 +94,24 @@ def test_draws_of_real_numbers_follow_the_densities_and_the_lumps_at_the_ends(ke
             assert not inside.size or np.abs(inside - level).max() <= width
 
 
+@pytest.mark.parametrize("unit", [1.0, 0.5, 0.1, 5.0])
+def test_draws_of_rounded_numbers_follow_the_table(unit):
+    kernel = Rounded(unit)
+    steps = np.arange(np.floor(-3 / unit), np.ceil(8 / unit) + 1)
+    table = kernel.table(steps * unit, HALVES)
+    for c, level in enumerate(HALVES):
+        seen = kernel.draw(np.full(DRAWS // 10, level), uniforms(DRAWS // 10), HALVES) / unit
+        np.testing.assert_allclose(seen, np.rint(seen), atol=1e-9)
+        assert agrees(
+            np.bincount((np.rint(seen) - steps[0]).astype(int), None, steps.size), table[:, c]
+        )
+        nearest = np.abs(steps * unit - level)
+        np.testing.assert_array_equal(table[:, c] > 0, nearest < nearest.min() + 1e-9)
+    sums = kernel.sums(steps * unit, HALVES, np.arange(7.0))
+    np.testing.assert_allclose(sums.weighted, table @ np.arange(7.0))
+    np.testing.assert_array_equal(sums.n_possible, (table > 0).sum(axis=1))
+
+
 @pytest.mark.parametrize("kernel", [Window(0), Window(5)], ids=str)
 def test_draws_of_ticks_follow_the_table(kernel):
     most = kernel.reach + 1
@@ -147,6 +167,8 @@ def test_draws_by_agreement_have_the_shares_of_the_bins_and_choose_alike_inside_
         (ODD, {"value_within": 1}),
         (ODD, {"value_within": "20%"}),
         (ODD, {"value_within": 0}),
+        (ODD, {"value_within": "round:0.5"}),
+        (HALVES, {"value_within": "round:1"}),
     ],
 )
 def test_the_compiled_draw_of_an_adversary_has_the_distribution_of_its_kernel(values, options):
@@ -161,7 +183,7 @@ def test_the_compiled_draw_of_an_adversary_has_the_distribution_of_its_kernel(va
     expected = kernel.draw(true, np.random.default_rng(8).random(n), data.levels)
     for level in values:
         both = drawn.value[true == level], expected[true == level]
-        assert stats.ks_2samp(*both).pvalue > 1e-3
+        assert stats.ks_2samp(*both, method="asymp").pvalue > 1e-3
     gap = (drawn.time - (50 + np.arange(n) % 2)).astype(int)
     chance = who.time_kernel(data).table(np.arange(-3, 4))
     assert stats.chisquare(np.bincount(gap + 3, minlength=7), chance * n).pvalue > 1e-3

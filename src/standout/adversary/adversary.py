@@ -23,7 +23,7 @@ from standout.data.catalog import Catalog, check_dataset
 from standout.data.channels import JointDataset, joint_dataset, level_names
 from standout.data.scale import ValueScale
 from standout.data.times import days_within, ticks_within
-from standout.data.values import percent
+from standout.data.values import is_tolerance_text
 from standout.errors import EligibilityError, ParameterError
 from standout.kernels.levels import ErrorKernel, LevelKernel, Uniform
 from standout.kernels.moments import Window
@@ -58,8 +58,9 @@ class Adversary:
     value_within
         Largest error of a known value (0 = exact), clipped to the scale. On a regular grid with at
         most 64 steps the error is a uniform whole number of steps, on other scales a uniform real
-        number. "10%": a real number uniform in ±10 % of the true value. None = values are not
-        known. Default: exact values if the data has values and `within` is not given.
+        number. "10%": a real number uniform in ±10 % of the true value. "round:5": rounded to
+        multiples of 5. None = not known. Default: exact values if the data has values and `within`
+        is not given.
     time_within
         Largest error of a known time (0 = exact): a number of days, or a text like "30min", "2h",
         "3d" or "2w". The error is a uniform whole number of the data's ticks
@@ -108,10 +109,10 @@ class Adversary:
             days_within(self.time_within)
         for name in ("value_within", "gamma", "length_within"):
             x = getattr(self, name)
-            if x is None or (name == "value_within" and percent(x) is not None):
+            if x is None or (name == "value_within" and is_tolerance_text(x)):
                 continue
             if not is_number(x) or not 0 <= x < np.inf:
-                share = ', a share like "10%"' if name == "value_within" else ""
+                share = ', a share like "10%", "round:1"' if name == "value_within" else ""
                 raise ParameterError(
                     f"{name}={x!r}: use a number ≥ 0{share}, or None for a channel that is not known"
                 )

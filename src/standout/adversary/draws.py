@@ -11,6 +11,7 @@ from standout.adversary.weighted_draws import pick_weighted
 from standout.arrays import Array
 from standout.data.purposes import PURPOSE_KNOWLEDGE
 from standout.jit import njit
+from standout.kernels.levels import SLACK
 
 jit = njit(nogil=True, cache=True)
 
@@ -67,6 +68,8 @@ class Rule(NamedTuple):
     value_steps: int
     """Largest error of a right value in steps of the grid; -1 where errors are real numbers."""
     value_step: float
+    value_unit: float
+    """Right values are rounded to multiples of it; 0: they are not."""
     time_within: int
     """In ticks; -1: times are not known."""
     length_within: float
@@ -87,6 +90,9 @@ def _pick(
 def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
     """Known value: the true value plus noise, clipped to the scale."""
     value = data.levels[c]
+    if rule.value_unit > 0.0:
+        slack = -SLACK if step(state) < 0.5 else SLACK
+        return rule.value_unit * np.floor(value / rule.value_unit + 0.5 + slack)
     if rule.value_steps >= 0:
         moved = value + rule.value_step * (
             below(state, 2 * rule.value_steps + 1) - rule.value_steps

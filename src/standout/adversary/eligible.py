@@ -14,6 +14,7 @@ from standout.adversary.seen import seen_through
 from standout.data.background import background
 from standout.data.catalog import Catalog
 from standout.data.channels import check_names
+from standout.data.values import rounding_unit
 from standout.errors import ParameterError
 from standout.formulas.pick_order import MOST_UNDETERMINED
 
@@ -113,6 +114,11 @@ def check_channels(who: Adversary, dataset: Catalog) -> None:
     if not (who.tells_value(dataset) or who.tells_time(dataset)):
         raise ParameterError(
             f"wrong={who.wrong}: no value and no time is known that could be wrong; use wrong_kind='item'"
+        )
+    if any(rounding_unit(x) for x in (who.value_within, *who.further_known.values())):
+        raise ParameterError(
+            f"wrong={who.wrong}: wrong values are not drawn where numbers are rounded; use wrong_kind='item', or a tolerance "
+            "in place of round:"
         )
     errors = who.level_errors(dataset)
     if errors is not None and not all(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from standout.data.values import percent
+from standout.data.values import is_tolerance_text
 from standout.errors import ParameterError
 
 
@@ -23,11 +23,11 @@ def is_whole(x: Any) -> bool:
 
 
 def tolerance_of(name: str, within: Any) -> float | str:
-    """Tolerance of a channel as a plain number or a share."""
-    if percent(within) is None and (
+    """Tolerance of a channel as a plain number, a share or a unit of rounding."""
+    if not is_tolerance_text(within) and (
         isinstance(within, str) or not is_number(within) or not 0 <= within < np.inf
     ):
         raise ParameterError(
-            f'within={{{name!r}: {within!r}}}: use a number ≥ 0, or a share like "10%"'
+            f'within={{{name!r}: {within!r}}}: use a number ≥ 0, a share like "10%", or "round:1" for whole units'
         )
     return within.item() if isinstance(within, np.generic) else within  # type: ignore[no-any-return]

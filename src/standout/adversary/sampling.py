@@ -29,6 +29,7 @@ from standout.data.row_copies import in_parts
 from standout.data.scale import Channel, ValueScale
 from standout.errors import EligibilityError
 from standout.kernels.levels import ErrorKernel, Errors, Exact
+from standout.kernels.rounded import Rounded
 
 _AT_ONCE = 4096
 """Targets per task of a thread. A draw depends only on its target, so this number changes no result."""
@@ -42,9 +43,15 @@ def sample_targets(dataset: Dataset, eligible: Array, n: int | None, seed: int) 
 
 
 def _rule_of(
-    who: Adversary, dataset: Catalog, chosen: PickRule, errors: Errors, tells_value: bool
+    who: Adversary,
+    dataset: Catalog,
+    chosen: PickRule,
+    kernel: ErrorKernel,
+    levels: Array,
+    tells_value: bool,
 ) -> Rule:
     """The adversary's parameters as the draw needs them."""
+    errors = kernel.errors(levels)
     return Rule(
         knows=who.knows,
         n_wrong=0 if who.wrong_varies else int(who.wrong),
@@ -56,6 +63,7 @@ def _rule_of(
         tells_value=tells_value,
         value_steps=errors.steps,
         value_step=errors.step,
+        value_unit=kernel.unit if isinstance(kernel, Rounded) else 0.0,
         time_within=who.time_ticks(dataset) if who.tells_time(dataset) else -1,
         length_within=-1.0 if who.length_within is None else float(who.length_within),
     )
@@ -121,7 +129,7 @@ def sample(
     part = known.pop("value", None)
     kernel = part.kernel if part is not None and isinstance(part.kernel, ErrorKernel) else Exact()
     levels = np.empty(0) if part is None else part.channel.levels
-    rule = _rule_of(who, dataset, chosen, kernel.errors(levels), part is not None)
+    rule = _rule_of(who, dataset, chosen, kernel, levels, part is not None)
     value_scale = None if part is None else (part.channel, part.level)
     data = _source_of(who, dataset, rows, pickable, kernel.errors(levels), value_scale)
     entry = np.full(n, -1, np.int64)

@@ -283,8 +283,8 @@ class Attack(ABC):
         progress
             Called with the number of queries answered after each batch: two for each target.
         """
-        dataset, facts = bound(dataset, knowledge, self.all_channels)
-        gone = one_per_query(targets, facts, "targets", dataset)
+        read, facts = bound(dataset, knowledge, self.all_channels)
+        gone = one_per_query(targets, facts, "targets", read)
         if (
             self.alone or type(self).run is not Attack.run
         ):  # an attack with a `run` of its own is asked twice
@@ -292,7 +292,7 @@ class Attack(ABC):
                 self.run(dataset, knowledge, engine, watch=gone, progress=progress),
                 self.run(dataset, knowledge, engine, exclude=gone, lineup=False, progress=progress),
             )
-        nobody = np.full(gone.size, -1, np.int64)
+        dataset, nobody = read, np.full(gone.size, -1, np.int64)
         machine, parts = _engine(engine, dataset), []
         here, away = (
             Run(self.fit(dataset, facts, who), dataset, machine) for who in (nobody, gone)

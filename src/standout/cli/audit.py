@@ -114,7 +114,7 @@ def audit(
     wrong
         Wrong facts among them, e.g. 0,2, or a share, e.g. 25%.
     value_within
-        Largest error of known values, e.g. 0,1,10%,none (none: values are not known).
+        Largest error of known values, e.g. 0,1,10%,round:5,none (none: values are not known).
     time_within
         Largest error of known times in days, e.g. 0,14,2h,30min,none (none: not known).
     release

@@ -53,19 +53,22 @@ def shares_or_counts(text: str, name: str) -> list[float]:
 
 
 def value_tolerances(text: str, name: str = "value-within") -> list[float | str | None]:
-    """Read tolerances of values, separated by commas: numbers, shares, or None for `none`.
+    """Read tolerances of values, separated by commas: numbers, shares, units of rounding, or None for `none`.
 
-    >>> value_tolerances("0,10%,none")
-    [0, '10%', None]
+    >>> value_tolerances("0,10%,round:5,none")
+    [0, '10%', 'round:5', None]
     """
+    from standout.data.values import is_tolerance_text
 
     def read(word: str) -> float | str | None:
-        if word == "none" or word.endswith("%"):
+        if word == "none" or is_tolerance_text(word):
             return None if word == "none" else word
         number = float(word)
         return int(number) if number.is_integer() else number
 
-    return _parts(text, name, read, "numbers or shares like 10% separated by commas, or none")
+    return _parts(
+        text, name, read, "numbers, shares like 10% or round:1 separated by commas, or none"
+    )
 
 
 def time_tolerances(text: str, name: str = "time-within") -> list[float | str | None]:

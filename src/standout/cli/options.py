@@ -150,18 +150,19 @@ class Known:
     wrong_kind
         What a wrong fact is: value or item.
     value_within
-        Largest error of known values, or none.
+        Largest error of known values, as a number, a share (10%) or round:UNIT; or none.
     time_within
         Largest error of known times: days, or 30min, 2h, 2w; or none.
     within
-        Tolerance of further channels and of attributes that are known: price=10%,quantity=0,age=2.
+        Tolerance of further channels and of attributes that are known: price=10%,quantity=0,age=2,
+        total=round:5 (rounded to multiples of 5).
     choose
         How known items are chosen: uniform, event, popular, favorite, recent, rarest,
         outside-top:K, rare:SHARE@T; items of one receipt (together:COLUMN, with --channel COLUMN),
         day (together:day) or week (window:7d), or one after the other (consecutive).
     view
-        What is known in place of the items (groups:FILE.csv, sequence) or can be known with them
-        (hour-of-day, weekday, counts, totals). See docs/views.md.
+        What is known in place of the items (groups:FILE.csv, sequence, baskets:RECEIPT) or can be
+        known with them (hour-of-day, weekday, counts, totals). See docs/views.md.
     """
 
     panel: ClassVar[str | None] = None

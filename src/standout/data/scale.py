@@ -12,9 +12,10 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.labels import find_labels
-from standout.data.values import ROUNDING, grid_step, percent
+from standout.data.values import ROUNDING, grid_step, percent, rounding_unit
 from standout.errors import ParameterError
 from standout.kernels.levels import CircleSteps, ErrorKernel, Exact, Relative, Steps, Uniform
+from standout.kernels.rounded import Rounded
 
 RESERVED = ("record", "item", "value", "time", "length")
 """Names that no further channel and no attribute can have."""
@@ -85,14 +86,18 @@ class ValueScale:
         )
 
     def tolerance(self, within: float | str) -> Array:
-        """(levels,): largest error of a known value if the true value is that of the level; "10%" is relative to it."""
+        """(levels,): largest error of a known value, by the true level; "10%" is relative to it, "round:1" rounds it."""
+        if unit := rounding_unit(within):
+            return Rounded(unit).errors(self.levels).width
         share = percent(within)
         if share is None:
             return np.full(self.n_levels, float(within))
         return np.asarray(share * np.abs(self.levels))
 
     def error_kernel(self, within: float | str) -> ErrorKernel:
-        """Kernel of a value that is known to within a tolerance: whole steps on a regular grid, else real numbers."""
+        """Kernel of a value that is known to within a tolerance: whole steps on a regular grid, else real numbers; or rounded."""
+        if unit := rounding_unit(within):
+            return Rounded(unit)
         share, low_high = percent(within), self.scale_ends
         if share is not None:
             return Relative(share, *low_high)
@@ -188,7 +193,7 @@ class Channel(ValueScale):
                 )
             return Exact()
         if self.period:
-            if percent(within) is not None:
+            if isinstance(within, str):
                 raise ParameterError(
                     f"within={{{self.name!r}: {within!r}}}: use a number for {self.name}, which is a circle"
                 )

@@ -108,12 +108,34 @@ def percent(within: Any) -> float | None:
     return share if 0 <= share < np.inf else None
 
 
+def rounding_unit(within: Any) -> float | None:
+    """Unit of a tolerance like "round:1", None if it is not of that form.
+
+    >>> rounding_unit("round:0.5"), rounding_unit("10%"), rounding_unit(1)
+    (0.5, None, None)
+    """
+    if not isinstance(within, str) or not within.strip().startswith("round:"):
+        return None
+    try:
+        unit = float(within.strip().removeprefix("round:"))
+    except ValueError:
+        return None
+    return unit if 0 < unit < np.inf else None
+
+
+def is_tolerance_text(within: Any) -> bool:
+    """Whether a text is a tolerance: a share, or a unit to which numbers are rounded."""
+    return percent(within) is not None or rounding_unit(within) is not None
+
+
 def channel_words(name: str, within: float | str | None) -> str:
     """How exactly a further channel is known.
 
-    >>> channel_words("price", "10%"), channel_words("quantity", 0)
-    ('price ±10%', 'quantity exact')
+    >>> channel_words("price", "10%"), channel_words("quantity", 0), channel_words("total", "round:5")
+    ('price ±10%', 'quantity exact', 'total rounded to 5')
     """
+    if (unit := rounding_unit(within)) is not None:
+        return f"{name} rounded to {unit:g}"
     if isinstance(within, str):
         return f"{name} ±{within.replace(' ', '')}"
     return f"{name} ±{within:g}" if within else f"{name} exact"
@@ -125,6 +147,4 @@ def value_words(within: float | str) -> str:
     >>> value_words(0), value_words(0.5), value_words("10%")
     ('values exact', 'values ±0.5', 'values ±10%')
     """
-    if isinstance(within, str):
-        return f"values ±{within.replace(' ', '')}"
-    return f"values ±{within:g}" if within else "values exact"
+    return channel_words("values", within)

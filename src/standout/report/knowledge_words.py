@@ -8,7 +8,7 @@ from typing import Any
 from standout.adversary.choices import choice_amount, choice_sentence, choice_words
 from standout.data.times import time_words, within_text
 from standout.data.values import channel_words as further_words
-from standout.data.values import value_words
+from standout.data.values import rounding_unit, value_words
 
 Plain = Mapping[str, Any]
 
@@ -56,12 +56,14 @@ def amount_words(adversary: Plain) -> str:
 
 
 def within_words(within: float | str) -> str:
-    """A tolerance: a number, or a share of the value.
+    """A tolerance behind the noun: a number, a share of the value, or rounding.
 
-    >>> within_words(0.5), within_words("10%")
-    ('0.5', '10%')
+    >>> within_words(0.5), within_words("10%"), within_words("round:5")
+    ('to within 0.5', 'to within 10%', 'rounded to 5')
     """
-    return within.replace(" ", "") if isinstance(within, str) else f"{within:g}"
+    if (unit := rounding_unit(within)) is not None:
+        return f"rounded to {unit:g}"
+    return "to within " + (within.replace(" ", "") if isinstance(within, str) else f"{within:g}")
 
 
 def channel_words(adversary: Plain) -> dict[str, str]:
@@ -141,7 +143,7 @@ def _channel_words(adversary: Plain, plural: str) -> str:
     elif value == 0:
         parts.append(f"exact value{plural}")
     elif value is not None:
-        parts.append(f"value{plural} to within {within_words(value)}")
+        parts.append(f"value{plural} {within_words(value)}")
     parts += _within_words(adversary, given=False)
     if time is not None:
         within = f"{time:g}" if what == "day" else within_text(time)
@@ -157,7 +159,7 @@ def _channel_words(adversary: Plain, plural: str) -> str:
 def _within_words(adversary: Plain, given: bool) -> list[str]:
     """How exactly further channels are known, or (`given`) attributes of the person."""
     return [
-        f"{name} to within {within_words(within)}" if within else f"exact {name}"
+        f"{name} {within_words(within)}" if within else f"exact {name}"
         for name, within in adversary.get("within", {}).items()
         if (name in adversary.get("attributes", ())) == given
     ]

@@ -35,7 +35,7 @@ class CountsView(View):
         """Return the dataset with the further channel."""
         pair = pairs(dataset)
         count = np.bincount(pair)[pair].astype(np.float64)
-        return with_channels(dataset, [_on_a_line("count", count)])
+        return with_channels(dataset, [on_a_line("count", count)])
 
 
 @register_view("totals")
@@ -65,32 +65,38 @@ class TotalsView(View):
 
     def apply(self, dataset: Dataset) -> Dataset:
         """Return the dataset with the further channel."""
-        number, pair = self._numbers(dataset), pairs(dataset)
-        known = ~np.isnan(number)
-        total = np.bincount(pair, weights=np.where(known, number, 0.0))
-        some = np.bincount(pair, weights=known) > 0
-        return with_channels(
-            dataset, [_on_a_line("total", np.where(some, rounded(total), np.nan)[pair])]
-        )
+        number, pair = numbers_of(dataset, self.channel, self.text), pairs(dataset)
+        return with_channels(dataset, [on_a_line("total", sums(number, pair)[pair])])
 
-    def _numbers(self, dataset: Dataset) -> Array:
-        """Value of each entry, NaN = none."""
-        if self.channel == "value" and dataset.has_value:
-            return np.append(dataset.levels, np.nan)[dataset.record_code]
-        names = [channel.name for channel in dataset.channels]
-        if self.channel not in names or dataset.further is None:
-            there = ", ".join([*(["value"] if dataset.has_value else []), *names]) or "none"
-            raise ParameterError(
-                f"view {self.text!r}: no channel {self.channel!r} in the data, which has {there}; use totals:NAME"
-            )
-        at = dataset.further.named(self.channel)
-        channel = dataset.further.channels[at]
-        if channel.kind != "line":
-            raise ParameterError(
-                f"view {self.text!r}: {self.channel} has {'labels' if channel.labels is not None else 'a circle of levels'}, "
-                "which have no sum; name a channel of amounts"
-            )
-        return np.append(channel.levels, np.nan)[dataset.further.columns()[at]]
+
+def sums(number: Array, group: Array) -> Array:
+    """Sum of the numbers of each group, NaN = none where no entry has one; an entry without a number counts as 0."""
+    known = ~np.isnan(number)
+    total = np.bincount(group, weights=np.where(known, number, 0.0))
+    some = np.bincount(group, weights=known) > 0
+    return np.where(some, rounded(total), np.nan)
+
+
+def numbers_of(dataset: Dataset, name: str, text: str) -> Array:
+    """Number of each entry in the value or in a channel of amounts, NaN = none; `text` is the view that needs it."""
+    if name == "value" and dataset.has_value:
+        return np.append(dataset.levels, np.nan)[dataset.record_code]
+    names = [channel.name for channel in dataset.channels]
+    if name not in names or dataset.further is None:
+        there = ", ".join([*(["value"] if dataset.has_value else []), *names]) or "none"
+        option = "--value COLUMN" if name == "value" else f"--channel {name}=COLUMN"
+        raise ParameterError(
+            f"view {text!r}: no channel {name!r} in the data, which has {there}; name another one in the view, or the column "
+            f"when the data is read ({option})"
+        )
+    at = dataset.further.named(name)
+    channel = dataset.further.channels[at]
+    if channel.kind != "line":
+        raise ParameterError(
+            f"view {text!r}: {name} has {'labels' if channel.labels is not None else 'a circle of levels'}, "
+            "which have no sum; name a channel of amounts"
+        )
+    return np.append(channel.levels, np.nan)[dataset.further.columns()[at]]
 
 
 def pairs(dataset: Dataset) -> Array:
@@ -115,7 +121,7 @@ def rounded(x: Array) -> Array:
     return np.asarray(short[place.reshape(-1)])
 
 
-def _on_a_line(name: str, number: Array) -> tuple[Channel, Array]:
+def on_a_line(name: str, number: Array) -> tuple[Channel, Array]:
     """A channel of these numbers, NaN = none, and the level of each."""
     levels = levels_of(np.unique(number[~np.isnan(number)]))
     return Channel(name, levels), codes_of(number, levels).astype(np.int64)

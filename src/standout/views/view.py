@@ -180,6 +180,7 @@ _BUILT_IN = {
     "weekday": "times",
     "counts": "amounts",
     "totals": "amounts",
+    "baskets": "baskets",
 }
 _STAGE = re.compile(r"\s*([\w-]+)\s*(?::(.*?))?(?:\?([a-z_]+=[^?]*))?\s*", re.DOTALL)
 
