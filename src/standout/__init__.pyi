@@ -16,6 +16,9 @@ from standout.audit.audit import Audit as Audit
 from standout.audit.explain import Explanation as Explanation
 from standout.audit.explain import explain as explain
 from standout.audit.findings import Findings as Findings
+from standout.audit.place_time import UnicityCell as UnicityCell
+from standout.audit.place_time import UnicityTable as UnicityTable
+from standout.audit.place_time import unicity as unicity
 from standout.audit.risk import Risk as Risk
 from standout.audit.risk import risk as risk
 from standout.audit.sweep_file import load_sweep as load_sweep
@@ -75,6 +78,7 @@ from standout.report.explanation import render_explanation as render_explanation
 from standout.report.linking import render_links as render_links
 from standout.report.page import render as render
 from standout.report.pdf import render_pdf as render_pdf
+from standout.report.unicity import unicity_chart as unicity_chart
 from standout.theory.amplification import Amplification as Amplification
 from standout.theory.amplification import amplification as amplification
 from standout.theory.bounds import Bounds as Bounds

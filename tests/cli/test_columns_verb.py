@@ -33,6 +33,8 @@ READING = {
     "resolution",
     "channels",
     "attributes",
+    "lat",
+    "lon",
 }
 
 

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
 
 
+def channels_known(who: Adversary) -> list[str]:
+    """Names of the further channels that are known, by themselves or through the items of the view."""
+    view = view_of(who.view)
+    shown = [name for stage in view.stages for name in stage.shows] if view else []
+    return [*(who.within or ()), *shown]
+
+
 def seen_through(dataset: Catalog, who: Adversary | None) -> Any:
     """The dataset as the adversary sees it: her view of it, with joint codes of the channels that she knows.
 

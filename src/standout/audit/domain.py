@@ -14,6 +14,7 @@ from typing import Any
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choices import choice_names, parse_choice
+from standout.adversary.seen import seen_through
 from standout.audit.sweep import FEW_STEPS, fitting
 from standout.audit.sweep_file import (
     UNKNOWN,
@@ -131,7 +132,10 @@ def choose_domain(dataset: Catalog, name: str | None = None) -> DomainChoice:
 
 
 def beside_sweep(
-    chosen: Domain, dataset: Catalog, tried: Sequence[Adversary]
+    chosen: Domain,
+    dataset: Catalog,
+    tried: Sequence[Adversary],
+    release: Catalog | None = None,
 ) -> tuple[list[Adversary], list[str]]:
     """Adversaries of a domain beside those of the default sweep, and notes on what could not be tried.
 
@@ -147,6 +151,8 @@ def beside_sweep(
         The source of the audit.
     tried
         The default sweep.
+    release
+        The release that is attacked, if it is not the source: a view must be possible there too.
     """
     made: list[Adversary] = []
     notes: list[str] = []
@@ -167,9 +173,27 @@ def beside_sweep(
                 if who.view is None:
                     raise
                 continue  # the view needs what the data lacks, such as times of day
+            if not _can_show(release, who):
+                notes.append(
+                    f"View {who.to_dict()['view']} needs what the release lacks: not tried."
+                )
+                continue
+            if who.choose == "event" and not seen_through(dataset, who).has_repeats:
+                continue  # the same as any items
             if fitted not in (*tried, *made):
                 made.append(fitted)
-    return made, notes
+    return made, list(dict.fromkeys(notes))
+
+
+def _can_show(release: Catalog | None, who: Adversary) -> bool:
+    """Whether the view of the adversary can be computed from the release."""
+    if release is None or who.view is None:
+        return True
+    try:
+        seen_through(release, who)
+    except ParameterError:
+        return False
+    return True
 
 
 def _knows(entry: Entry, amounts: Sequence[int]) -> list[int]:
@@ -187,7 +211,7 @@ def _settled(entry: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
     choose, view = str(entry.get("choose", "uniform")), entry.get("view")
     if choose.partition(":")[0] not in choice_names() or parse_choice(choose).lacking(dataset):
         return None
-    if choose == "event" and not dataset.has_repeats:
+    if choose == "event" and view is None and not dataset.has_repeats:
         return None  # the same as any items
     if view is not None and re.split(r"[:|?]", str(view))[0].strip() not in view_names():
         return None

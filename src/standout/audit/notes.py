@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from standout.adversary.seen import seen_through
+from standout.adversary.seen import channels_known, seen_through
 from standout.audit.related import relation_note
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
@@ -161,7 +161,7 @@ def _of_channels(audit: Audit) -> list[str]:
 
 def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
     """Channels and attributes that the data has and none of the adversaries knew, in words."""
-    known = {name for who in adversaries for name in who.within or ()}
+    known = {name for who in adversaries for name in channels_known(who)}
     kinds = {
         "channel": [channel.name for channel in data.channels],
         "attribute": list(data.attributes),
@@ -173,8 +173,13 @@ def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
 
 def _not_in_release(audit: Audit) -> list[str]:
     """Note on known channels and attributes that the release lacks."""
-    known = dict.fromkeys(name for who in audit.adversaries for name in who.within or ())
-    lost = [name for name in known if name not in level_names(audit.release)]
+    known = [(name, who) for who in audit.adversaries for name in who.within or ()]
+    # a view may add the channel
+    lost = list(
+        dict.fromkeys(
+            name for name, who in known if name not in level_names(seen_through(audit.release, who))
+        )
+    )
     if not lost:
         return []
     return [

@@ -36,6 +36,7 @@ VERBS = {
     "explain": "explain",
     "risk": "risk",
     "worst-case": "risk",
+    "unicity": "unicity",
     "check": "check",
     "policy": "check",
     "verify": "check",

@@ -104,6 +104,11 @@ class Reading:
         Further columns of the entries: price=UnitPrice,quantity, known with --within.
     attributes
         Columns that belong to the person, the same in all rows of a record: age,zip=postcode.
+    lat
+        Column with the latitude in degrees, for --view grid:500m. Without an item column, the item
+        is the place.
+    lon
+        Column with the longitude in degrees.
     """
 
     panel: ClassVar[str] = "Reading the data"
@@ -129,6 +134,8 @@ class Reading:
     resolution: str | None = None
     channels: str | None = None
     attributes: str | None = None
+    lat: str | None = None
+    lon: str | None = None
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -161,8 +168,8 @@ class Known:
         outside-top:K, rare:SHARE@T; items of one receipt (together:COLUMN, with --channel COLUMN),
         day (together:day) or week (window:7d), or one after the other (consecutive).
     view
-        What is known in place of the items (groups:FILE.csv, sequence, baskets:RECEIPT) or can be
-        known with them (hour-of-day, weekday, counts, totals). See docs/views.md.
+        What is known in place of the items (groups:FILE.csv, grid:500m, sequence, baskets:RECEIPT)
+        or can be known with them (hour-of-day, weekday, counts, totals). See docs/views.md.
     """
 
     panel: ClassVar[str | None] = None

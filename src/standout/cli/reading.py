@@ -25,6 +25,7 @@ OF_ENTRIES = ("repeats", "skip_bad", "max_bad")
 """Options of reading that apply to the release as well if its manifest says how to read it."""
 
 _NOT_ON_SPARK = ("encoding", "delimiter", "header", "names", "wide", "zeros", "table")
+_FURTHER = ("channels", "attributes", "lat", "lon")
 _ROLES = ("record", "item", "value", "time")
 
 
@@ -127,9 +128,10 @@ def read_on_spark(path: str, engine: SparkEngine, keywords: dict[str, Any]) -> S
     """Read a table, or a path that Spark can read, into shards on the cluster."""
     from standout.engines.spark_dataset import SparkDataset
 
-    if "channels" in keywords or "attributes" in keywords:
+    if any(name in keywords for name in _FURTHER):
         raise ParameterError(
-            "--channel and --attributes are read in memory alone: leave them out with --engine spark, or use --engine memory"
+            "--channel, --attributes, --lat and --lon are read in memory alone: leave them out with --engine spark, or use "
+            "--engine memory"
         )
     given = [name for name in _NOT_ON_SPARK if name in keywords]
     if given:
@@ -220,26 +222,28 @@ def _as_source(path: Path, source: Dataset, keywords: dict[str, Any]) -> dict[st
     A column for values or times that the release lacks is guessed among the columns that the source
     does not have: it may have another name there, and without it the risk would look lower.
     """
+    from standout.data.positions import is_position
     from standout.data.reading.options import ReadOptions
     from standout.data.reading.read import inspect_columns
 
     used = {use.role: use.name for use in source.cleaning.columns if use.role in _ROLES}
     if keywords.get("wide") or not used:
         return keywords
-    further = ("channels", "attributes")
-    bare = {name: x for name, x in keywords.items() if name not in (*_ROLES, "ignore", *further)}
+    bare = {name: x for name, x in keywords.items() if name not in (*_ROLES, "ignore", *_FURTHER)}
     there = {use.name for use in inspect_columns(path, ReadOptions(**bare)).columns}
-    roles = {role: used[role] for role in ("record", "item") if used[role] in there}
+    roles = {role: used[role] for role in ("record", "item") if used.get(role) in there}
     renamed = there - {use.name for use in source.cleaning.columns}
     for role in ("value", "time"):
         if used.get(role) in there:
             roles[role] = used[role]
         elif role not in used or not renamed:
             roles[role] = ""
-    given = ReadOptions(**{name: keywords[name] for name in further if name in keywords}).further
+    given = ReadOptions(**{name: keywords[name] for name in _FURTHER if name in keywords}).further
     more = {
         option: {name: column for name, column in columns.items() if column in there}
-        for option, columns in zip(further, given.values(), strict=True)
+        for option, columns in zip(("channels", "attributes"), given.values(), strict=True)
     }
+    if "item" not in used and is_position(more["channels"]):
+        roles["item"] = ""  # the place, as in the source
     known = sorted(name for name in there - renamed - set(roles.values()) if name)
     return {**bare, **roles, **more, **({"ignore": known} if known else {})}

@@ -10,10 +10,11 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.assemble import assemble
-from standout.data.channels import read_attributes
+from standout.data.channels import as_numbers, read_attributes
 from standout.data.cleaning import Cleaning
 from standout.data.dataset import Dataset
 from standout.data.labels import index_labels, unmasked
+from standout.data.positions import LAT, LON, PLACE_NOTE, is_position, place_labels
 from standout.data.repeats import SourceRows, check_repeats
 from standout.data.scale import check_name
 from standout.data.time_arrays import times_of
@@ -23,12 +24,14 @@ from standout.errors import InputError, ParameterError
 
 def from_arrays(
     record: Any,
-    item: Any,
+    item: Any = None,
     value: Any = None,
     time: Any = None,
     *,
     channels: Mapping[str, Any] | None = None,
     attributes: Mapping[str, Any] | None = None,
+    lat: Any = None,
+    lon: Any = None,
     repeats: str = "keep",
     resolution: str | None = None,
 ) -> Dataset:
@@ -38,7 +41,7 @@ def from_arrays(
     ----------
     record, item
         Labels of any kind. None, NaN and empty text are missing labels: the row is dropped and
-        counted.
+        counted. Without items, the item is the place, if `lat` and `lon` are given.
     value
         Numbers; None or NaN = this entry has no value.
     time
@@ -49,6 +52,8 @@ def from_arrays(
         Further columns by name: numbers, or labels of any kind; None or NaN = this entry has none.
     attributes
         Columns that belong to the person, by name: the same in every row of a record, or None or NaN.
+    lat, lon
+        Degrees, for the view `grid:500m`; the same as channels of these names.
     repeats
         What to do with repeated (record, item) pairs: keep, last, first, max, sum or count.
         Further channels are then those of the kept row.
@@ -65,13 +70,17 @@ def from_arrays(
             raise ParameterError(
                 f"{name} is a {type(columns).__name__}: give a dictionary of columns by name"
             )
-    further = {check_name(name): unmasked(column) for name, column in (channels or {}).items()}
+    channels = _with_position(channels or {}, lat, lon)
+    further = {check_name(name): unmasked(column) for name, column in channels.items()}
     own = {check_name(name): unmasked(column) for name, column in (attributes or {}).items()}
     if both := further.keys() & own.keys():
         raise ParameterError(
             f"{min(both)!r} is named as a channel and as an attribute: name it once"
         )
     _check_shapes(record=record, item=item, value=value, time=time, **further, **own)
+    place_note = ""
+    if item is None:
+        item, place_note = _places(further), PLACE_NOTE
     record_labels, record_index, note = index_labels(record, "record")
     item_labels, item_index, item_note = index_labels(item, "item")
     kept = (record_index >= 0) & (item_index >= 0)
@@ -99,7 +108,7 @@ def from_arrays(
     tick, moment = (None, None) if times is None else (times.tick, times.moment)
     _check_something(numbers, "value")
     _check_something(tick, "time")
-    notes = tuple(x for x in (note, item_note) if x)
+    notes = tuple(x for x in (note, item_note, place_note) if x)
     if times is not None:
         notes += resolution_notes(times.unit, times.resolution, resolution is not None)
         n_times = int((~np.isnan(times.moment)).sum())
@@ -114,6 +123,30 @@ def from_arrays(
     if not own:
         return made
     return replace(made, attributes=read_attributes(own, record_index, record_labels.size))
+
+
+def _with_position(channels: Mapping[str, Any], lat: Any, lon: Any) -> dict[str, Any]:
+    """The channels with latitude and longitude among them."""
+    given = {name: x for name, x in ((LAT, lat), (LON, lon)) if x is not None}
+    if len(given) == 1:
+        raise ParameterError(f"{min(given)} is given alone: give both lat= and lon=")
+    if twice := given.keys() & channels.keys():
+        raise ParameterError(
+            f"{min(twice)} is given twice, as {min(twice)}= and in channels: give it once"
+        )
+    return {**channels, **given}
+
+
+def _places(further: Mapping[str, Any]) -> list[str | None]:
+    """Labels of the places of the rows."""
+    if not is_position(further):
+        raise ParameterError(
+            "item=None: every entry belongs to a record and an item; give item, or lat and lon for places"
+        )
+    lat, lon = (as_numbers(further[name]) for name in (LAT, LON))
+    if lat is None or lon is None:
+        raise InputError("lat and lon: give degrees as numbers, None or NaN where there are none")
+    return place_labels(lat, lon)
 
 
 def from_sparse(matrix: Any) -> Dataset:
@@ -145,7 +178,7 @@ def _check_shapes(**arrays: Any) -> None:
     """Refuse arrays that are not one-dimensional or differ in length."""
     sizes = {}
     for name, values in arrays.items():
-        if values is None and name in ("value", "time"):
+        if values is None and name in ("item", "value", "time"):
             continue
         try:
             shape = np.shape(values)

@@ -20,6 +20,7 @@ from standout.data.dataset import Dataset
 from standout.data.keys import digest
 from standout.data.labels import index_labels
 from standout.data.mechanism import Origin
+from standout.data.positions import check_positions
 from standout.data.scale import Attribute, Channel, check_name, own_kind_of
 from standout.data.values import code_type, codes_of, levels_of
 from standout.errors import InputError, ParameterError
@@ -321,6 +322,7 @@ def read_channels(
             )
         channels.append(channel)
         codes.append(code)
+    check_positions(channels)
     return channels, codes
 
 

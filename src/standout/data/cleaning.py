@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MEASURED = ("record", "item", "value", "time")
@@ -53,3 +54,23 @@ class Cleaning:
     """How columns were chosen and times read, in words."""
     columns: tuple[ColumnUse, ...] = ()
     """Every column of the source, used or ignored; empty if the source has no columns."""
+
+
+def ignored_note(columns: Sequence[ColumnUse]) -> list[str]:
+    """Sentence that lists the ignored columns, if there are any."""
+    ignored = [use.name for use in columns if use.role == "ignored"]
+    if not ignored:
+        return []
+    listed = ", ".join(ignored[:20]) + (
+        f" and {len(ignored) - 20:,} more" if len(ignored) > 20 else ""
+    )
+    return [f"ignored columns, whose risk is not measured: {listed}"]
+
+
+def identifier_notes(columns: Sequence[ColumnUse]) -> list[str]:
+    """A warning per column that looks like a direct identifier."""
+    return [
+        f"warning: column {use.name!r} looks like a direct identifier ({use.identifier}): remove it before a release"
+        for use in columns
+        if use.identifier is not None
+    ]

@@ -41,6 +41,8 @@ class DatasetSources:
         resolution: str | None = None,
         channels: Columns = None,
         attributes: Columns = None,
+        lat: str | None = None,
+        lon: str | None = None,
     ) -> Dataset:
         """Read a file, a folder, a glob, a table of a database, an object store, a web address or standard input.
 
@@ -95,6 +97,9 @@ class DatasetSources:
         attributes
             Columns that belong to the person, likewise: the same in every row of a record, or
             empty.
+        lat, lon
+            Columns with latitude and longitude in degrees: channels of these names, for the view
+            `grid:500m`. Without a column for the item, the item is the place: the exact coordinates.
         """
         from standout.data.reading.read import read
 
@@ -122,6 +127,8 @@ class DatasetSources:
                 resolution,
                 channels,
                 attributes,
+                lat,
+                lon,
             ),
         )
 
@@ -129,12 +136,14 @@ class DatasetSources:
     def from_arrays(
         cls,
         record: Any,
-        item: Any,
+        item: Any = None,
         value: Any = None,
         time: Any = None,
         *,
         channels: Mapping[str, Any] | None = None,
         attributes: Mapping[str, Any] | None = None,
+        lat: Any = None,
+        lon: Any = None,
         repeats: str = "keep",
         resolution: str | None = None,
     ) -> Dataset:
@@ -142,7 +151,7 @@ class DatasetSources:
 
         `channels` has further columns by name: numbers (price, quantity) or labels (shop).
         `attributes` has those that belong to the person (age, postcode): the same in every row of a
-        record.
+        record. `lat` and `lon` are degrees; without items, the item is the place.
         """
         from standout.data.arrays import from_arrays
 
@@ -153,6 +162,8 @@ class DatasetSources:
             time,
             channels=channels,
             attributes=attributes,
+            lat=lat,
+            lon=lon,
             repeats=repeats,
             resolution=resolution,
         )
@@ -175,6 +186,8 @@ class DatasetSources:
         resolution: str | None = None,
         channels: Columns = None,
         attributes: Columns = None,
+        lat: str | None = None,
+        lon: str | None = None,
     ) -> Dataset:
         """Make a dataset of a pandas, polars or pyarrow frame, or a DuckDB relation; the options mean the same as in `read`.
 
@@ -198,6 +211,8 @@ class DatasetSources:
                 resolution=resolution,
                 channels=channels,
                 attributes=attributes,
+                lat=lat,
+                lon=lon,
             ),
         )
 

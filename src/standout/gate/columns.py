@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from standout.adversary.seen import channels_known
 from standout.data.catalog import Catalog
 from standout.data.identifiers import kind_of_labels
 from standout.data.reading.columns import listed
@@ -42,7 +43,7 @@ def known_channels(policy: Policy) -> set[str]:
         channel
         for names in asked
         for name in names
-        for channel in policy.adversaries[name].within or ()
+        for channel in channels_known(policy.adversaries[name])
     }
 
 

@@ -86,6 +86,15 @@ class GroupsView(View):
         alone = mechanism.value is None or self._is_partition
         return replace(mechanism, source_lengths=None) if left.is_neutral and alone else None
 
+    def only_group(self, dataset: Dataset) -> Array:
+        """int64 (entries): number of the group of each entry, where each item has one."""
+        _, ptr, group, _ = self._grouping(dataset)
+        if (several := int((np.diff(ptr) > 1).sum())) > 0:
+            raise ParameterError(
+                f"{self.text}: {several:,} items have several groups, and a place is in one: leave one line per item in the map"
+            )
+        return np.asarray(group[dataset.record_item], np.int64)
+
     def _grouping(self, dataset: Dataset) -> tuple[Array, Array, Array, int]:
         """Labels of the groups; groups of each item of the data, by pointer; items of the map that the data lacks."""
         at = find_labels(dataset.item_labels, self._items)

@@ -32,6 +32,8 @@ class View(ABC):
     """
 
     name: ClassVar[str] = ""
+    shows: ClassVar[tuple[str, ...]] = ()
+    """Channels whose content can be known from the items that the view shows."""
 
     @abstractmethod
     def apply(self, dataset: Dataset) -> Dataset:
@@ -175,6 +177,7 @@ def noted(dataset: Dataset, *notes: str) -> Dataset:
 _REGISTRY: dict[str, Callable[..., View]] = {}
 _BUILT_IN = {
     "groups": "groups",
+    "grid": "grid",
     "sequence": "sequence",
     "hour-of-day": "times",
     "weekday": "times",

@@ -225,10 +225,11 @@ def read_chunked(
     """See `ChunkedDataset.read`."""
     budget = Budget(bytes_of(memory))
     check_repeats(options.repeats, True)
-    if options.channels or options.attributes:
+    if any(options.further.values()):
         raise ParameterError(
-            "channels and attributes (--channel, --attributes) are read in memory alone: use Dataset.read "
-            "(leave out --engine chunked and --memory); for data that does not fit, use a larger machine or a part of the rows"
+            "channels, attributes and coordinates (--channel, --attributes, --lat, --lon) are read in memory alone: use "
+            "Dataset.read (leave out --engine chunked and --memory); for data that does not fit, use a larger machine or a "
+            "part of the rows"
         )
     with found_source(path, options.table) as found:
         if found.kind == "saved":

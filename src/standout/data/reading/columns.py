@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from standout.data.cleaning import ColumnUse
+from standout.data.cleaning import ColumnUse, identifier_notes, ignored_note
+from standout.data.positions import LAT, LON, PLACE_NOTE
 from standout.data.reading import names as by_name
-from standout.data.reading.further import FurtherColumn
+from standout.data.reading.further import FurtherColumn, latitude_column
 from standout.data.reading.options import GUESS, Column
 from standout.data.reading.profile import Profile
 from standout.errors import ColumnError, option
@@ -37,6 +38,8 @@ class Roles:
     """Every column of the source, in its order, and what it is used for."""
     further: tuple[FurtherColumn, ...] = ()
     """Columns of channels beside the value, and of attributes."""
+    item_is_place: bool = False
+    """Whether there are no items but places: latitude and longitude. `item` is then the column of latitudes."""
 
     def chosen(self) -> dict[str, str]:
         """Role → column, for the roles that have one; a further channel or attribute has its name in SQL for a role."""
@@ -100,22 +103,27 @@ def choose_columns(
     ]
     found |= {one.role: one.column for one in more}
     _check_apart(found)
+    place = latitude_column(more)
     free = [n for n in names if n not in ignore]
     chooser = _Chooser(
         by_name.FirstLine(free) if isinstance(names, by_name.FirstLine) else free,
         dict(profiles or {}),
         constant_per,
         found,
+        has_place=place is not None,
     )
     for role in ("record", "item", "time", "value"):  # a time is not a value
         if role not in found:
             found[role] = chooser.guess(role)
-    assert found["record"] is not None and found["item"] is not None
+    assert found["record"] is not None and (found["item"] is not None or place is not None)
     guessed = {role for role, column in said.items() if column is GUESS}
     columns = inventory(names, found, guessed, profiles or {}, chooser.reasons)
     notes = _notes(found, guessed, columns, profiles is not None)
-    chosen = found["record"], found["item"], found["value"], found["time"]
-    return Roles(*chosen, notes, columns, tuple(more))
+    item_is_place = found["item"] is None
+    if item_is_place:
+        notes = (*notes, PLACE_NOTE)
+    chosen = found["record"], found["item"] or place or "", found["value"], found["time"]
+    return Roles(*chosen, notes, columns, tuple(more), item_is_place)
 
 
 def inventory(
@@ -158,26 +166,6 @@ def _notes(
         notes += ignored_note(columns)
         notes += identifier_notes(columns)
     return tuple(notes)
-
-
-def ignored_note(columns: Sequence[ColumnUse]) -> list[str]:
-    """Sentence that lists the ignored columns, if there are any."""
-    ignored = [use.name for use in columns if use.role == "ignored"]
-    if not ignored:
-        return []
-    listed = ", ".join(ignored[:20]) + (
-        f" and {len(ignored) - 20:,} more" if len(ignored) > 20 else ""
-    )
-    return [f"ignored columns, whose risk is not measured: {listed}"]
-
-
-def identifier_notes(columns: Sequence[ColumnUse]) -> list[str]:
-    """A warning per column that looks like a direct identifier."""
-    return [
-        f"warning: column {use.name!r} looks like a direct identifier ({use.identifier}): remove it before a release"
-        for use in columns
-        if use.identifier is not None
-    ]
 
 
 def _named(names: Sequence[str], name: str, role: str) -> str:
@@ -249,9 +237,11 @@ class _Chooser:
     found: dict[str, str | None]
     reasons: dict[str, str] = field(default_factory=dict)
     """Role → reason for the guess."""
+    has_place: bool = False
+    """Whether an entry needs no item, because it has a latitude and a longitude."""
 
     def guess(self, role: str) -> str | None:
-        """The only column of the best tier; None if there is no value or time."""
+        """The only column of the best tier; None if there is no value or time, or no item where there are places."""
         taken = {column for column in self.found.values() if column is not None}
         free = [n for n in self.names if n not in taken]
         for reason, options in {
@@ -268,15 +258,12 @@ class _Chooser:
                     f"more than one column could be the {role}: {listed(options, self.names)}. Name one with {option(role)}"
                     f"{_or_none(role)}"
                 )
-        if role in ("value", "time"):
+        if role in ("value", "time") or (role == "item" and self.has_place):
             return None
         hint = ""
-        if role == "item" and by_name.is_position(self.names):
-            hint = (
-                ". The file holds positions: round them to cells, and add the cell as a column of its own, for example with "
-                "DuckDB: SELECT *, concat(round(latitude, 2), ' ', round(longitude, 2)) AS cell. Then use "
-                f"{option('item', 'cell')}"
-            )
+        if role == "item" and (place := by_name.position(self.names)):
+            lat, lon = place
+            hint = f". The file holds positions: {option(LAT, lat)} {option(LON, lon)} makes the place the item"
         elif self._looks_wide(free):
             hint = f". If each row is a person and each column an item, use {option('wide', None)}"
         raise ColumnError(

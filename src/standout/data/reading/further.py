@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
+from standout.data.positions import LAT, LON, is_position
+from standout.data.reading import names as by_name
 from standout.data.reading.profile import NO_LABEL, amount_like, number_rule, trimmed
 from standout.data.reading.workspace import is_number, one_row, quoted
-from standout.errors import InputError
+from standout.errors import ColumnError, InputError, option
 
 LARGEST_EXACT = 2**53
 """Whole numbers of this size and more are not all different as floats: a column of them holds labels."""
@@ -41,6 +43,19 @@ class FurtherRule:
     """DOUBLE or VARCHAR; NULL = none."""
     is_number: bool
     note: str | None = None
+
+
+def latitude_column(further: Sequence[FurtherColumn]) -> str | None:
+    """Column of the latitude, if there is one and one of longitudes; refuses two that are named the other way round."""
+    columns = {one.name: one.column for one in further if one.kind == "channel"}
+    if not is_position(columns):
+        return None
+    if by_name.is_longitude(columns[LAT]) and by_name.is_latitude(columns[LON]):
+        raise ColumnError(
+            f"columns {columns[LAT]!r} for lat and {columns[LON]!r} for lon look swapped: use "
+            f"{option(LAT, columns[LON])} {option(LON, columns[LAT])}"
+        )
+    return columns[LAT]
 
 
 def further_rules(

@@ -190,17 +190,24 @@ def is_attribute(name: str) -> bool:
     return bool(set(words(name)) & _ATTRIBUTES)
 
 
-def is_position(names: Sequence[str]) -> bool:
-    """Whether two of the columns are a latitude and a longitude.
+def is_latitude(name: str) -> bool:
+    """Whether a word of the name means a latitude."""
+    return bool(set(words(name)) & {"lat", "latitude"})
 
-    >>> is_position(["user", "lat", "lng"]), is_position(["user", "lat"])
-    (True, False)
+
+def is_longitude(name: str) -> bool:
+    """Whether a word of the name means a longitude."""
+    return bool(set(words(name)) & {"lon", "lng", "long", "longitude"})
+
+
+def position(names: Sequence[str]) -> tuple[str, str] | None:
+    """The columns of latitude and longitude by their names; None unless there is one of each.
+
+    >>> position(["user", "lat", "lng"]), position(["user", "lat"])
+    (('lat', 'lng'), None)
     """
-    found = [set(words(name)) for name in names]
-    return all(
-        any(one & kind for one in found)
-        for kind in ({"lat", "latitude"}, {"lon", "lng", "long", "longitude"})
-    )
+    lats, lons = ([n for n in names if fits(n)] for fits in (is_latitude, is_longitude))
+    return (lats[0], lons[0]) if len(lats) == len(lons) == 1 else None
 
 
 def direct_identifier(name: str) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from standout.data.positions import LAT, LON, is_position
 from standout.data.scale import check_name
 from standout.data.times import check_resolution, check_time_unit
 from standout.errors import ParameterError
@@ -61,10 +62,10 @@ class ReadOptions:
     resolution: str | None = None
     channels: Columns = None
     attributes: Columns = None
+    lat: str | None = None
+    lon: str | None = None
 
     def __post_init__(self) -> None:
-        for role in ("record", "item", "value", "time"):
-            _check_column(role, getattr(self, role), self.wide)
         for name in (
             "time_unit",
             "date_format",
@@ -74,6 +75,8 @@ class ReadOptions:
             "zeros",
             "table",
             "resolution",
+            LAT,
+            LON,
         ):
             _check_text(name, getattr(self, name))
         check_time_unit(self.time_unit)
@@ -83,6 +86,10 @@ class ReadOptions:
         self._check_text_options()
         for name in ("channels", "attributes"):
             object.__setattr__(self, name, _by_name(name, getattr(self, name)))
+        self._check_position()
+        for role in ("record", "item", "value", "time"):
+            free = (role == "record" and self.wide) or (role == "item" and self.has_position)
+            _check_column(role, getattr(self, role), needed=role in ("record", "item") and not free)
         if both := self.further["channel"].keys() & self.further["attribute"].keys():
             raise ParameterError(
                 f"{min(both)!r} is named as a channel (channels, --channel) and as an attribute (attributes, --attributes): "
@@ -109,10 +116,18 @@ class ReadOptions:
     def further(self) -> dict[str, dict[str, str]]:
         """Columns of the channels beside the value (`channel`) and of the attributes (`attribute`), by name."""
         given = {"channel": self.channels, "attribute": self.attributes}
-        return {
+        further = {
             kind: dict(columns) if isinstance(columns, Mapping) else {}
             for kind, columns in given.items()
         }
+        place = {LAT: self.lat, LON: self.lon}
+        further["channel"] |= {name: column for name, column in place.items() if column}
+        return further
+
+    @property
+    def has_position(self) -> bool:
+        """Whether entries have a latitude and a longitude, and so need no item."""
+        return is_position(self.further["channel"])
 
     @property
     def most_bad(self) -> float:
@@ -130,6 +145,20 @@ class ReadOptions:
             for name, x in fields.items()
             if x is not None and x is not GUESS and x is not False
         ]
+
+    def _check_position(self) -> None:
+        """Refuse one of latitude and longitude without the other, and either of them named twice."""
+        given = {LAT: self.lat, LON: self.lon}
+        if len({bool(column) for column in given.values()}) > 1:
+            have, lack = (LAT, LON) if self.lat else (LON, LAT)
+            raise ParameterError(
+                f"{have}={given[have]!r} without {lack}: name both columns, lat= and lon= (--lat, --lon)"
+            )
+        channels = self.channels if isinstance(self.channels, Mapping) else {}
+        if twice := [name for name, column in given.items() if column and name in channels]:
+            raise ParameterError(
+                f"{twice[0]} is given twice, as {twice[0]}= and in channels (--{twice[0]}, --channel): give it once"
+            )
 
     def _check_bad(self) -> None:
         if self.max_bad is None:
@@ -173,7 +202,7 @@ class ReadOptions:
 
     def _check_wide(self) -> None:
         for name in ("channels", "attributes"):
-            if getattr(self, name) is not None:
+            if self.further[name.removesuffix("s")]:
                 raise ParameterError(
                     f"{name} have no place in a wide matrix, whose columns are the items: leave them out"
                 )
@@ -196,18 +225,13 @@ class ReadOptions:
             )
 
 
-def _check_column(role: str, column: Any, wide: bool) -> None:
-    if column is GUESS or isinstance(column, str):
-        if column == "" and role in ("record", "item") and not (wide and role == "record"):
-            raise ParameterError(
-                f"{role}='': every entry belongs to a record and an item; name the column, or leave {role} out"
-            )
-        return
-    if column is not None:
+def _check_column(role: str, column: Any, *, needed: bool) -> None:
+    if column is not GUESS and column is not None and not isinstance(column, str):
         raise ParameterError(f"{role}={column!r}: give the name of a column as text")
-    if role in ("record", "item") and not (wide and role == "record"):
+    if needed and (column is None or column == ""):
+        places = ", or --lat and --lon (lat=, lon=) for places" if role == "item" else ""
         raise ParameterError(
-            f"{role}=None: every entry belongs to a record and an item; name the column, or leave {role} out"
+            f"{role}={column!r}: every entry belongs to a record and an item; name the column, or leave {role} out{places}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from shlex import quote
 
 from standout.data.reading import names as by_name
 from standout.data.reading.columns import Roles
@@ -32,9 +33,14 @@ def proposed(
     """
     flags: dict[str, list[str]] = {"--channel": [], "--attributes": []}
     taken = {one.name for one in roles.further}
+    place = by_name.position([use.name for use in roles.columns if use.role == "ignored"])
+    if place and not all(profiles[name].is_number for name in place if name in profiles):
+        place = None
     for use in roles.columns:
         profile = profiles.get(use.name)
         if use.role != "ignored" or use.identifier or profile is None or not _fits(profile):
+            continue
+        if place and use.name in place:
             continue
         name = _option_name(use.name)
         if name is None or name in taken or follows(use.name, roles.item):
@@ -43,6 +49,8 @@ def proposed(
         flag = "--attributes" if follows(use.name, roles.record) else "--channel"
         flags[flag].append(name if name == use.name else f"{name}={use.name}")
     parts = [f"{flag} '{','.join(columns)}'" for flag, columns in flags.items() if columns]
+    if place:
+        parts.append(f"--lat {quote(place[0])} --lon {quote(place[1])}")
     if not parts:
         return ()
     return (f"columns whose risk could be measured, judged by a sample: {' '.join(parts)}",)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from standout.arrays import Array
 from standout.data.build import rows_differ
 from standout.data.cleaning import Cleaning
+from standout.data.positions import LAT, LON, no_degrees, place_sql
 from standout.data.reading.columns import Roles
 from standout.data.reading.further import FurtherRule, further_rules
 from standout.data.reading.options import ReadOptions
@@ -65,7 +66,7 @@ def survey(
     _check_flat(con, roles, kinds)
     rule, numbers = _time_rule(con, kinds, roles, options), _value_rule(con, kinds, roles, options)
     further = further_rules(con, roles.further, kinds, options.decimal)
-    _make_typed(con, source, kinds, numbers, rule, further)
+    _make_typed(con, source, roles, kinds, numbers, rule, further)
     cleaning = _make_good(con, source, roles, options, {numbers.bad, rule.bad} != {"false"})
     more = "".join(f", {one.sql_name}" for one in roles.further)
     counted = options.resolution or ("day" if rule.whole["day"] == "true" else "second")
@@ -208,6 +209,7 @@ def _check_flat(con: duckdb.DuckDBPyConnection, roles: Roles, kinds: dict[str, s
 def _make_typed(
     con: duckdb.DuckDBPyConnection,
     source: Source,
+    roles: Roles,
     kinds: dict[str, str],
     numbers: NumberRule,
     rule: TimeRule,
@@ -218,6 +220,13 @@ def _make_typed(
         record, item = _text_label_sql(con)
     else:
         record, item = (_label_sql(kinds[role], role) for role in ("record", "item"))
+    if roles.item_is_place:
+        rules = {one.of.role: one for one in further}
+        lat, lon = (rules[f"channel {name}"] for name in (LAT, LON))
+        for one in (lat, lon):
+            if not one.is_number:
+                raise no_degrees(one.of.name)
+        item = place_sql(lat.sql, lon.sql)
     more = "".join(f", {one.sql} AS {one.of.sql_name}" for one in further)
     # text is parsed once, into a table; typed data is read in place
     con.execute(

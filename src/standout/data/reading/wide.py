@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import duckdb
 
-from standout.data.cleaning import ColumnUse
+from standout.data.cleaning import ColumnUse, identifier_notes, ignored_note
 from standout.data.reading import names as by_name
-from standout.data.reading.columns import (
-    Roles,
-    check_ignored,
-    identifier_notes,
-    ignored_note,
-    listed,
-)
+from standout.data.reading.columns import Roles, check_ignored, listed
 from standout.data.reading.options import GUESS, ReadOptions
 from standout.data.reading.profile import Profile, number_rule, profile_columns, trimmed
 from standout.data.reading.source import Source, SourceTable
