@@ -16,6 +16,7 @@ from standout.audit.risk import chance_summary
 from standout.data.catalog import check_dataset
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
+from standout.data.periods import period_starts
 from standout.data.row_copies import in_parts
 from standout.errors import InputError, ParameterError
 from standout.experiment.subject import target_number
@@ -135,7 +136,7 @@ def worst_case(
         "proportions": items and how often each occurs, divided by the largest of these numbers.
         "favorites": the k most frequent items; where several are equally frequent, any of them.
     resolution
-        For "times": year, month, week, day, hour, minute or second. Default: that of the data.
+        For "times": year, month, week (from Monday), day, hour, minute or second. Default: that of the data.
     within
         For "counts", "shares", "proportions": tolerance, as a share of the candidate's number.
     targets
@@ -263,5 +264,8 @@ def _periods(data: Dataset, ticks: Array, resolution: str) -> Array:
             f"resolution={resolution!r}: times of this data are kept to the {data.time_resolution}"
         )
     moments = ticks.astype(f"datetime64[{RESOLUTIONS[data.time_resolution]}]")
-    period = moments.astype(f"datetime64[{RESOLUTIONS[resolution]}]").astype(np.int64)
+    if resolution == "week":  # weeks of NumPy start on Thursday
+        period = period_starts(moments.astype("datetime64[D]").astype(np.int64), "week")
+    else:
+        period = moments.astype(f"datetime64[{RESOLUTIONS[resolution]}]").astype(np.int64)
     return np.asarray(period - period.min())
