@@ -276,6 +276,19 @@ def test_a_view_whose_channel_is_not_known_is_refused(view, missing):
     assert all(missing in who.within for who in default_sweep(read(visits()), asked=asked))
 
 
+def test_the_notes_do_not_say_that_the_release_lacks_what_the_view_adds():
+    who = so.Adversary(knows=1, view="hour-of-day", within={"hour": 0, "price": 0})
+    found = so.Audit(read(visits()), [who], ["unicity"], 20, seed=1).run(progress=False)
+    assert not [note for note in found.warnings if "not compared" in note]
+    without = so.Dataset.from_arrays(
+        *(visits()[k] for k in ("person", "place")), None, visits()["time"]
+    )
+    found = so.Audit(read(visits()), [who], ["unicity"], 20, seed=1, release=without).run(
+        progress=False
+    )
+    assert [note for note in found.warnings if note.startswith("The release has no price:")]
+
+
 def test_totals_are_amounts_and_not_their_rounding_errors():
     data = so.Dataset.from_arrays(
         [0, 0, 1], ["a"] * 3, channels={"price": np.array([0.1, 0.2, 0.3])}

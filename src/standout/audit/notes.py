@@ -13,7 +13,7 @@ from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
 from standout.data.channels import further_channels, level_names
 from standout.data.times import cut_words, finer_than
-from standout.views.view import view_notes
+from standout.views.view import see, view_notes, view_of
 
 if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
@@ -174,8 +174,11 @@ def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
 
 def _not_in_release(audit: Audit) -> list[str]:
     """Note on known channels and attributes that the release lacks."""
-    known = dict.fromkeys(name for who in audit.adversaries for name in who.within or ())
-    lost = [name for name in known if name not in level_names(audit.release)]
+    lost: dict[str, None] = {}
+    for who in audit.adversaries:
+        view = view_of(who.view)  # what is known may be what the view adds
+        there = level_names(see(audit.release, view) if view and who.within else audit.release)
+        lost |= dict.fromkeys(name for name in who.within or () if name not in there)
     if not lost:
         return []
     return [
