@@ -271,6 +271,13 @@ def test_finer_times_than_the_data_has_and_missing_ones_are_refused() -> None:
         so.worst_case(gaps, known="sequence")
 
 
+def test_weeks_start_on_monday() -> None:
+    days = np.array(["2020-01-06", "2020-01-12", "2020-01-13"], "datetime64[D]")
+    data = so.Dataset.from_arrays([0, 1, 2], ["a", "a", "a"], time=days)
+    frame = so.worst_case(data, knows=1, known="times", resolution="week").to_frame()
+    assert frame["worst"].tolist() == [0.5, 0.5, 1.0]
+
+
 def test_too_many_combinations_are_refused_before_memory_runs_out() -> None:
     data = so.Dataset.from_arrays(np.zeros(300, int), np.arange(300))
     with pytest.raises(ParameterError, match="lower knows"):

@@ -287,6 +287,16 @@ def test_people_with_too_few_items_are_not_counted_as_people_found():
     )
 
 
+@pytest.mark.parametrize(
+    "known", [{"choose": "together:day"}, {"choose": "outside-top:5"}, {"view": "sequence"}]
+)
+def test_where_not_any_item_can_be_known_the_number_of_items_is_not_said_to_decide(known):
+    who = adversary(2, value_within=None, time_within=None) | known
+    _, sentences = said(findings(result(who, 370, 500, right=300, false=5, share=0.13, more=3.4)))
+    assert "74% of people of whom that much can be known, which is 9.6% of all" in sentences[0]
+    assert "for people of whom that much can be known, on average 3.4 more items" in sentences[2]
+
+
 def test_print_gives_the_three_sentences():
     found = findings(result(adversary(2), 60, 500, right=30, false=50))
     assert str(found).splitlines() == said(found)[1]

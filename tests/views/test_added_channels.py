@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import standout as so
+from standout.audit.sweep import Axes, default_sweep
 from standout.errors import ParameterError
 from standout.extend import Channel, with_channels
 from standout.views.view import parse_view, see
@@ -191,7 +192,8 @@ def test_coarse_and_exact_facts_are_mixed():
     data = read(visits(seed=3))
 
     def unique(**within):
-        who = so.Adversary(knows=1, within=within, view="hour-of-day")
+        view = "hour-of-day" if "hour" in within else None
+        who = so.Adversary(knows=1, within=within, view=view)
         known = who.sample(data, np.arange(40), seed=1)
         return so.attack("unicity").run(data, known).matched.mean()
 
@@ -215,7 +217,8 @@ def test_a_planted_night_worker_is_found_by_the_hour_alone():
 def test_a_view_that_adds_a_channel_changes_neither_targets_nor_draws_of_items():
     data = read(visits(seed=5))
     one = so.Adversary(knows=2, within={"price": 0})
-    other = so.Adversary(knows=2, within={"price": 0}, view="counts | weekday")
+    within = {"price": 0, "count": 0, "weekday": 0}
+    other = so.Adversary(knows=2, within=within, view="counts | weekday")
     targets = one.choose_targets(data, 20, 5)[1]
     np.testing.assert_array_equal(targets, other.choose_targets(data, 20, 5)[1])
     np.testing.assert_array_equal(
@@ -243,10 +246,47 @@ def test_added_channels_need_what_they_are_made_of():
         ("counts | counts", plain, "has a channel 'count' already"),
     ):
         with pytest.raises(ParameterError, match=message):
-            so.Adversary(knows=1, view=view).eligible(data)
+            see(data, parse_view(view))
     with pytest.raises(ParameterError, match="no time zone is named 'Atlantis/North'"):
         so.Adversary(knows=1, view="weekday:Atlantis/North")
     assert see(days, parse_view("weekday")).channels[0].n_levels == 7
+
+
+@pytest.mark.parametrize(
+    ("view", "missing"),
+    [
+        ("hour-of-day", "hour"),
+        ("weekday:Europe/Berlin", "weekday"),
+        ("counts", "count"),
+        ("totals:price", "total"),
+        ("counts | hour-of-day", "hour"),
+    ],
+)
+def test_a_view_whose_channel_is_not_known_is_refused(view, missing):
+    """Its words would say that the hour is known, and the rates would be those of an adversary who does not know it."""
+    within = {"count": 0} if missing == "hour" else {"price": 0}
+    message = f"adds the channel {missing}, which is not known: give its tolerance"
+    with pytest.raises(ParameterError, match=message):
+        so.Adversary(knows=1, view=view, within=within)
+    with pytest.raises(ParameterError, match=message):
+        so.Adversary(knows=1, view=view, within={**within, missing: None})
+    with pytest.raises(ParameterError, match=message):
+        default_sweep(read(visits()), asked=Axes(view=parse_view(view), within=within))
+    asked = Axes(knows=(1,), view=parse_view(view), within={**within, missing: 0})
+    assert all(missing in who.within for who in default_sweep(read(visits()), asked=asked))
+
+
+def test_the_notes_do_not_say_that_the_release_lacks_what_the_view_adds():
+    who = so.Adversary(knows=1, view="hour-of-day", within={"hour": 0, "price": 0})
+    found = so.Audit(read(visits()), [who], ["unicity"], 20, seed=1).run(progress=False)
+    assert not [note for note in found.warnings if "not compared" in note]
+    without = so.Dataset.from_arrays(
+        *(visits()[k] for k in ("person", "place")), None, visits()["time"]
+    )
+    found = so.Audit(read(visits()), [who], ["unicity"], 20, seed=1, release=without).run(
+        progress=False
+    )
+    assert [note for note in found.warnings if note.startswith("The release has no price:")]
 
 
 def test_totals_are_amounts_and_not_their_rounding_errors():

@@ -28,7 +28,7 @@ from standout.errors import EligibilityError, ParameterError
 from standout.kernels.levels import ErrorKernel, LevelKernel, Uniform
 from standout.kernels.moments import Window
 from standout.views.ranks import RANK, RankView
-from standout.views.view import View, view_of
+from standout.views.view import View, check_known, view_of
 
 if TYPE_CHECKING:
     from standout.adversary.knowledge import Knowledge
@@ -123,6 +123,7 @@ class Adversary:
         if parse_choice(self.choose).grouping and self.wrong:
             raise ParameterError(f"choose={self.choose!r}: all facts are right; use wrong=0")
         object.__setattr__(self, "view", view_of(self.view))
+        check_known(view_of(self.view), self.within or ())
         self._settle_numbers()
         if self.ranking is not None:
             check_ranked(self)

@@ -283,16 +283,16 @@ class Attack(ABC):
         progress
             Called with the number of queries answered after each batch: two for each target.
         """
-        read, facts = bound(dataset, knowledge, self.all_channels)
-        gone = one_per_query(targets, facts, "targets", read)
-        if (
-            self.alone or type(self).run is not Attack.run
-        ):  # an attack with a `run` of its own is asked twice
+        release = dataset
+        dataset, facts = bound(release, knowledge, self.all_channels)
+        gone = one_per_query(targets, facts, "targets", dataset)
+        # an attack with a `run` of its own is asked twice; `run` applies the view to the release
+        if self.alone or type(self).run is not Attack.run:
             return (
-                self.run(dataset, knowledge, engine, watch=gone, progress=progress),
-                self.run(dataset, knowledge, engine, exclude=gone, lineup=False, progress=progress),
+                self.run(release, knowledge, engine, watch=gone, progress=progress),
+                self.run(release, knowledge, engine, exclude=gone, lineup=False, progress=progress),
             )
-        dataset, nobody = read, np.full(gone.size, -1, np.int64)
+        nobody = np.full(gone.size, -1, np.int64)
         machine, parts = _engine(engine, dataset), []
         here, away = (
             Run(self.fit(dataset, facts, who), dataset, machine) for who in (nobody, gone)

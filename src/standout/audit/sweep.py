@@ -19,7 +19,7 @@ from standout.data.channels import level_names
 from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import ParameterError
-from standout.views.view import View
+from standout.views.view import View, check_known, see
 
 Within = float | str | None
 """Tolerance of a channel: a number, "10%", or None if the channel is not known."""
@@ -113,7 +113,8 @@ def default_sweep(
         raise ParameterError(f"sweep={size!r}: use {' or '.join(map(repr, SWEEPS))}")
     axes = asked or Axes()
     if axes.view is not None or axes.within is not None:
-        seen = seen_through(dataset, Adversary(view=axes.view))
+        check_known(axes.view, axes.within or ())
+        seen = dataset if axes.view is None else see(dataset, axes.view)
         amounts = None if axes.knows is None else tuple(k for k in axes.knows if k)
         made = (
             []

@@ -19,6 +19,7 @@ from standout.data.loading import in_memory
 from standout.data.row_copies import in_parts
 from standout.errors import InputError, ParameterError
 from standout.experiment.subject import target_number
+from standout.kernels.moments import Periods
 
 KNOWN = {
     "items": "{items}, an item as often as it is known",
@@ -135,7 +136,7 @@ def worst_case(
         "proportions": items and how often each occurs, divided by the largest of these numbers.
         "favorites": the k most frequent items; where several are equally frequent, any of them.
     resolution
-        For "times": year, month, week, day, hour, minute or second. Default: that of the data.
+        For "times": year, month, week (from Monday), day, hour, minute or second. Default: that of the data.
     within
         For "counts", "shares", "proportions": tolerance, as a share of the candidate's number.
     targets
@@ -270,5 +271,8 @@ def _periods(data: Dataset, ticks: Array, resolution: str) -> Array:
             f"resolution={resolution!r}: times of this data are kept to the {data.time_resolution}"
         )
     moments = ticks.astype(f"datetime64[{RESOLUTIONS[data.time_resolution]}]")
-    period = moments.astype(f"datetime64[{RESOLUTIONS[resolution]}]").astype(np.int64)
+    if resolution == "week":  # weeks of NumPy start on Thursday
+        period = Periods("week").draw(moments.astype("datetime64[D]").astype(np.int64))
+    else:
+        period = moments.astype(f"datetime64[{RESOLUTIONS[resolution]}]").astype(np.int64)
     return np.asarray(period - period.min())

@@ -74,7 +74,7 @@ def _risk(seen: View) -> Section:
     text += [f"Not measured where a number is missing: {why}." for why in sorted(reasons)]
     if fewest.eligible_share < 1:
         text.append(
-            f"The share counts people who have at least as many items as are known; for {fewest.words} these are "
+            f"The share counts people of whom as much can be known; for {fewest.words} these are "
             f"{percent(fewest.eligible_share)} of all people. The table also gives the share of all people, "
             f"where the others count as not found. {why_falling(seen)}".strip()
         )

@@ -35,9 +35,11 @@ words; it is no limit of safety."""
 FEW_ELIGIBLE = 0.5
 """Share of people with enough items below which the first sentence also says what finds most of all people."""
 
+ANY_ITEM = ("uniform", "event", "popular", "favorite", "rarest")
+"""Choices of which any item of a person can be one of the known ones."""
+
 FEW = 10
 """Number of candidates below which a group may reveal something about its members."""
-
 
 PRIOR = 0.1
 """Assumed share of people in the data among those an attacker looks up; it can be changed where it is printed."""
@@ -133,7 +135,10 @@ def _comma(case: Case) -> str:
 
 
 def _holders(case: Case) -> str:
-    return f"people with at least {several(case.needed, 'item')}"
+    """People of whom so much can be known: the number of their items decides only where any item can be known."""
+    if case.adversary["choose"] in ANY_ITEM and not case.adversary.get("view"):
+        return f"people with at least {several(case.needed, 'item')}"
+    return "people of whom that much can be known"
 
 
 def _both(case: Case, name: str) -> tuple[Rate, Rate]:

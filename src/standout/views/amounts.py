@@ -26,6 +26,8 @@ class CountsView(View):
     is known at most once.
     """
 
+    adds = ("count",)
+
     @property
     def words(self) -> str:
         """What is added."""
@@ -49,6 +51,8 @@ class TotalsView(View):
     channel
         The channel to sum up.
     """
+
+    adds = ("total",)
 
     def __init__(self, channel: str = "value") -> None:
         self.channel = channel

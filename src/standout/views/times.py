@@ -105,7 +105,7 @@ class ClockView(View):
 class HourView(ClockView):
     """Add the channel `hour`: 0 to 23, a circle, so that 23 and 0 are one hour apart."""
 
-    channel, period, needs_hours = "hour", 24, True
+    channel, adds, period, needs_hours = "hour", ("hour",), 24, True
 
     @property
     def words(self) -> str:
@@ -121,7 +121,7 @@ class HourView(ClockView):
 class WeekdayView(ClockView):
     """Add the channel `weekday`: 0 = Monday to 6 = Sunday, a circle."""
 
-    channel, period = "weekday", 7
+    channel, adds, period = "weekday", ("weekday",), 7
 
     @property
     def words(self) -> str:

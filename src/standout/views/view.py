@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cached_property, reduce
 from importlib import import_module
@@ -34,6 +34,8 @@ class View(ABC):
     name: ClassVar[str] = ""
     shows: ClassVar[tuple[str, ...]] = ()
     """Channels whose content can be known from the items that the view shows."""
+    adds: ClassVar[tuple[str, ...]] = ()
+    """Names of the channels that the view is there to add: an adversary with this view must know each of them."""
 
     @abstractmethod
     def apply(self, dataset: Dataset) -> Dataset:
@@ -118,6 +120,19 @@ class ViewChain(View):
     def content(self) -> str:
         """A digest of what the views do."""
         return content_digest([stage.content for stage in self._stages])
+
+
+def check_known(view: View | None, known: Collection[str]) -> None:
+    """Refuse a view that adds a channel which is not known: its words would say more than is measured.
+
+    >>> check_known(view_of("weekday"), ["weekday", "price"])
+    """
+    for stage in view.stages if view else ():
+        if unknown := [name for name in stage.adds if name not in known]:
+            raise ParameterError(
+                f"view {stage.text!r} adds the channel {unknown[0]}, which is not known: give its tolerance, "
+                f"within={{{unknown[0]!r}: 0}} (--within {unknown[0]}=0), or leave the view out"
+            )
 
 
 def see(dataset: Catalog, view: View) -> Dataset:
