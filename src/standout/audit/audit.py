@@ -25,6 +25,7 @@ from standout.audit.defaults import ATTACKS, MOST_TO_DESCRIBE, TARGETS
 from standout.audit.domain import beside_sweep, choose_domain
 from standout.audit.findings import SCHEMA_VERSION, Findings
 from standout.audit.judge import judge
+from standout.audit.known import not_known
 from standout.audit.measures import hits_of
 from standout.audit.related import relation
 from standout.audit.same_labels import other_labels
@@ -175,7 +176,7 @@ class Audit:
 
     def _described(self, data: Catalog) -> dict[str, Any]:
         """Shape of the source or of the release; channels and attributes that no adversary knew count as not measured."""
-        made, more = describe_data(data), notes.not_known(data, self.adversaries)
+        made, more = describe_data(data), not_known(data, self.adversaries)
         return {**made, "not_measured": [*made["not_measured"], *more]}
 
     @cached_property
