@@ -11,6 +11,7 @@ import pytest
 import standout as so
 from standout.attacks.unique import is_unique, why_not_unique
 from standout.errors import EligibilityError
+from standout.report.view import untried, view
 
 TWO = so.Adversary(knows=2, value_within=None, choose="together:receipt")
 
@@ -148,6 +149,42 @@ max = 0.5
     row = next(row for row in verdict.to_dict()["table"] if row["measure"] == "unique")
     assert row["n"] == 200
     assert row["rate"] * 200 == pytest.approx(is_unique(data, aux, targets).sum())
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """Groups of 30 people who buy the same 20 items, everybody in other pairs."""
+    rng = np.random.default_rng(1)
+    people = [(g * 30 + s, rng.permutation(20) + 20 * g) for g in range(4) for s in range(30)]
+    record = [r for r, _ in people for _ in range(20)]
+    item = [i for _, items in people for i in items.tolist()]
+    receipt = np.array([f"no{k // 2}" for k in range(20)] * len(people), object)
+    return so.Dataset.from_arrays(record, item, channels={"receipt": receipt})
+
+
+def test_no_limit_counts_as_kept_where_the_attacks_ignore_the_relation(pairs):
+    """Somebody who uses the relation finds a third of these people, and the attacks that ran find one in thirty."""
+    rules = {
+        "version": 1,
+        "targets": "all",
+        "self_test": False,
+        "adversary": {"receipt": {"knows": 2, "choose": "together:receipt"}},
+        "limit": [{"max": 0.2, "adversaries": ["receipt"]}],
+        "unmeasured_columns": {"receipt": "a number without a meaning"},
+    }
+    verdict = so.check(pairs, rules)
+    row = verdict.table[0]
+    assert verdict.verdict == row["verdict"] == "unclear"
+    assert "ignores that the items are of one receipt" in row["why"] and row["upper"] < 0.2
+
+    rules["limit"][0]["measure"] = "unique"  # uses the relation: about a fifth of the people
+    rules["limit"][0]["max"] = 0.6
+    assert so.check(pairs, rules).table[0]["verdict"] == "pass"
+
+
+def test_the_answer_names_what_no_attack_used(pairs):
+    found = so.Audit(pairs, [TWO], attacks=["scoreboard-rh"], targets=None, describe=False)
+    assert "attacks that use how the items are related" in untried(view(found.run(progress=False)))
 
 
 def test_too_many_items_for_any_receipt_are_refused(data):

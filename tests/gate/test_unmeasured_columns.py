@@ -356,3 +356,86 @@ def test_a_channel_that_no_adversary_of_the_policy_knows_is_not_measured(write, 
     assert (status["price"], status["age"]) == ("measured", "measured")
     assert status["cost"] == "harmless"  # a copy of the price
     assert list(seen.provenance["not_measured"]) == []
+
+
+@pytest.fixture
+def alike(tmp_path):
+    """Function that writes groups of 50 people with equal items: column → function of (person, number of the row)."""
+
+    def made(**columns):
+        people = [(g * 50 + s, 7 * g + k) for g in range(12) for s in range(50) for k in range(4)]
+        rows = [
+            {"user": f"u{r}", "item": f"i{i}"} | {name: of(r, n) for name, of in columns.items()}
+            for n, (r, i) in enumerate(people)
+        ]
+        path = tmp_path / "alike.csv"
+        pd.DataFrame(rows).to_csv(path, index=False)
+        return path
+
+    return made
+
+
+def _unmeasured(data, **adversary):
+    """Verdict, and the columns that it counts as not measured, where the policy limits one adversary on these data."""
+    rules = {
+        "version": 1,
+        "targets": 200,
+        "attacks": ["scoreboard-rh"],
+        "self_test": False,
+        "adversary": {"a": adversary},
+        "limit": [{"max": 0.3, "adversaries": ["a"]}],
+    }
+    seen = so.check(data, rules)
+    lost = [c["name"] for c in seen.provenance["columns"] if c["status"] == "not measured"]
+    return seen.verdict, lost, list(seen.provenance["not_measured"])
+
+
+def test_values_and_times_that_nobody_knows_are_not_measured(alike):
+    path = alike(stars=lambda r, n: 1 + n * 7919 % 97, day=lambda r, n: f"2024-{1 + n % 12:02}-07")
+    ds = so.Dataset.read(path, record="user", item="item", value="stars", time="day")
+    bare = {"knows": 2, "value_within": "none", "time_within": "none"}
+    assert _unmeasured(ds, **bare) == ("unclear", ["stars", "day"], ["the values", "the times"])
+    assert _unmeasured(ds, knows=2)[1] == ["day"], "values are known exactly if nothing is said"
+    found = _unmeasured(ds, knows=2, value_within=0, time_within=0)
+    assert found == ("fail", [], [])
+
+
+def test_a_tolerance_as_wide_as_the_data_measures_nothing(alike):
+    path = alike(price=lambda r, n: n * 7919 % 997, age=lambda r, n: 20 + r % 50)
+    ds = so.Dataset.read(path, record="user", value=None, channels="price", attributes="age")
+    wide = {"price": 1000, "age": 49}
+    lost = ["the channel price", "the attribute age"]
+    assert _unmeasured(ds, knows=2, within=wide) == ("unclear", ["price", "age"], lost)
+    assert _unmeasured(ds, knows=2, within={"price": 500, "age": 48})[1:] == ([], [])
+
+
+def test_items_behind_a_view_and_attributes_alone_measure_no_items(alike, tmp_path):
+    ds = so.Dataset.read(
+        alike(area=lambda r, n: "n" if r % 2 else "s"), record="user", attributes="area"
+    )
+    lost = ("unclear", ["item"], ["the items"])
+    assert _unmeasured(ds, knows=0, within={"area": 0}) == lost
+    (tmp_path / "one.csv").write_text("".join(f"i{i},{i % 2}\n" for i in range(100)))
+    grouped = {"knows": 1, "within": {"area": 0}, "view": f"groups:{tmp_path / 'one.csv'}"}
+    assert _unmeasured(ds, **grouped) == lost
+    assert _unmeasured(ds, knows=1, within={"area": 0}) == ("pass", [], [])
+
+
+def test_what_only_a_limit_on_harm_knows_is_not_measured(alike):
+    ds = so.Dataset.read(
+        alike(price=lambda r, n: n * 7919 % 997), record="user", value=None, channels="price"
+    )
+    rules = {
+        "version": 1,
+        "targets": 100,
+        "attacks": ["scoreboard-rh"],
+        "self_test": False,
+        "adversary": {"a": {"knows": 2}, "b": {"knows": 2, "within": {"price": 0}}},
+        "limit": [
+            {"max": 0.3, "adversaries": ["a"]},
+            {"max": 0.9, "measure": "false-match", "adversaries": ["b"]},
+        ],
+    }
+    seen = so.check(ds, rules)
+    assert seen.verdict == "unclear"
+    assert list(seen.provenance["not_measured"]) == ["the channel price"]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import standout as so
-from standout.audit.notes import not_known
+from standout.audit.known import not_known
 from standout.cli.reading import read_release
 from standout.errors import ColumnError, InputError, ParameterError
 from standout.formulas.grid import grid_cell, grid_center, n_grid_columns, n_grid_rows

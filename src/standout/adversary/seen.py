@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
 
 
-def channels_known(who: Adversary) -> list[str]:
-    """Names of the further channels that are known, by themselves or through the items of the view."""
+def channels_shown(who: Adversary) -> list[str]:
+    """Names of the further channels whose content can be known from the items of the adversary's view."""
     view = view_of(who.view)
-    shown = [name for stage in view.stages for name in stage.shows] if view else []
-    return [*(who.within or ()), *shown]
+    return [name for stage in view.stages for name in stage.shows] if view else []
 
 
 def seen_through(dataset: Catalog, who: Adversary | None) -> Any:

@@ -31,6 +31,7 @@ from standout.audit.findings import (
     Uncertainty,
 )
 from standout.audit.judge import AttackResult, AttackUsed, judge
+from standout.audit.known import not_known
 from standout.audit.measures import hits_of
 from standout.audit.related import relation
 from standout.audit.same_labels import other_labels
@@ -190,7 +191,7 @@ class Audit:
 
     def _described(self, data: Catalog) -> DataShape:
         """Shape of the source or of the release; channels and attributes that no adversary knew count as not measured."""
-        made, more = describe_data(data), notes.not_known(data, self.adversaries)
+        made, more = describe_data(data), not_known(data, self.adversaries)
         return {**made, "not_measured": [*made["not_measured"], *more]}
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from standout.adversary.seen import channels_known, seen_through
+from standout.adversary.seen import seen_through
 from standout.audit.related import relation_note
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
@@ -16,7 +16,6 @@ from standout.data.times import cut_words, finer_than
 from standout.views.view import view_notes
 
 if TYPE_CHECKING:
-    from standout.adversary.adversary import Adversary
     from standout.audit.audit import Audit
     from standout.audit.findings import AdversaryResult
 
@@ -156,18 +155,6 @@ def _of_channels(audit: Audit) -> list[str]:
     return [
         "Further channels and attributes: the published parameters of the defense cannot be stated for several channels at "
         "once; the fitted attacker, who estimates the errors from the data, takes the adaptive attacker's place."
-    ]
-
-
-def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
-    """Channels and attributes that the data has and none of the adversaries knew, in words."""
-    known = {name for who in adversaries for name in channels_known(who)}
-    kinds = {
-        "channel": [channel.name for channel in data.channels],
-        "attribute": list(data.attributes),
-    }
-    return [
-        f"the {kind} {name}" for kind, names in kinds.items() for name in names if name not in known
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from standout.adversary.seen import channels_known
 from standout.data.catalog import Catalog
 from standout.data.identifiers import kind_of_labels
 from standout.data.reading.columns import listed
@@ -16,10 +15,18 @@ ROW = "columns"
 """Name of the row of the table."""
 
 
-def provenance_of(data: Catalog, policy: Policy) -> dict[str, Any]:
-    """The columns of the released data and the hash of all that it holds, as plain data for the provenance."""
+def provenance_of(data: Catalog, known: Collection[str]) -> dict[str, Any]:
+    """The columns of the released data and the hash of all that it holds, as plain data for the provenance.
+
+    Parameters
+    ----------
+    data
+        What is released.
+    known
+        Names of the channels that the policy's adversaries know (`known_channels`).
+    """
     whole = whole_of(data)
-    columns = column_list(whole, known_channels(policy))
+    columns = column_list(whole, known)
     # a phone number that was called does not name the person of the record
     if (kind := kind_of_labels(data.item_labels)) == "e-mail address":
         items = [row for row in columns if row["why"].startswith("item:")]
@@ -36,42 +43,38 @@ def _column(name: str, status: str, why: str, identifier: str | None = None) -> 
     return {"name": name, "status": status, "why": why, "identifier": identifier}
 
 
-def known_channels(policy: Policy) -> set[str]:
-    """Names of the further channels and attributes that some adversary of a limit knows."""
-    asked = [x.adversaries for x in policy.limits if not isinstance(x.adversaries, str)]
-    return {
-        channel
-        for names in asked
-        for name in names
-        for channel in channels_known(policy.adversaries[name])
-    }
-
-
-def column_list(whole: Whole, known: Collection[str] = ()) -> list[dict[str, Any]]:
+def column_list(whole: Whole, known: Collection[str]) -> list[dict[str, Any]]:
     """One row per column: name, status ("measured", "harmless", "not measured"), why, and the identifier it looks like.
 
-    The columns of items of a wide matrix are one row: their names are labels of items. Of further
-    channels and attributes, those in `known` are measured.
+    The columns of items of a wide matrix are one row: their names are labels of items. What is read is measured if it
+    is in `known` or names the record.
     """
-    n_items = sum(use.role == "item" for use in whole.columns)
+    items = [use for use in whole.columns if use.role == "item"]
     rows = []
     for use in whole.columns:
-        if use.further is not None and use.further not in known:
-            why = f"{use.role}: no adversary of the policy knows it"
-            rows.append(_column(use.name, "not measured", why, use.identifier))
-        elif use.is_read:
+        if use.is_read and (use.role != "item" or len(items) == 1):
             # an item may be a telephone number that was called; it does not name the person of the
             # record
             who = use.identifier if use.role == "record" or use.further else None
-            if use.role != "item" or n_items == 1:
-                rows.append(_column(use.name, "measured", f"{use.role}: {use.reason}", who))
-        else:
+            rows.append(_read_column(use.name, use.role, use.reason, known, who))
+        elif not use.is_read:
             status = "harmless" if use.role == "harmless" else "not measured"
             who = use.identifier if status == "not measured" else None
             rows.append(_column(use.name, status, use.reason, who))
-    if n_items > 1:
-        rows.append(_column(f"{n_items:,} columns", "measured", "item: columns of a wide matrix"))
+    if len(items) > 1:
+        rows.append(
+            _read_column(f"{len(items):,} columns", "item", "columns of a wide matrix", known)
+        )
     return rows
+
+
+def _read_column(
+    name: str, role: str, reason: str, known: Collection[str], identifier: str | None = None
+) -> dict[str, Any]:
+    if role == "record" or role.rpartition(" ")[2] in known:
+        return _column(name, "measured", f"{role}: {reason}", identifier)
+    why = f"{role}: no adversary of a limit on risk knows it"
+    return _column(name, "not measured", why, identifier)
 
 
 def dropped_rows(data: Catalog) -> tuple[str, str] | None:
@@ -109,8 +112,8 @@ def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[s
     measured, harmless, unmeasured = by_status.values()
     if missing := [name for name in unmeasured if name not in accepted]:
         return "unclear", (
-            f"not measured: {listed(missing)}; remove these columns, or accept them with a reason under [unmeasured_columns] "
-            "in the policy"
+            f"not measured: {listed(missing)}; remove these columns, let an adversary of the policy know them, or accept them "
+            "with a reason under [unmeasured_columns] in the policy"
         )
     parts = [f"measured: {listed(measured)}."]
     if harmless:
@@ -128,11 +131,11 @@ def column_lines(columns: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def verify_rows(
-    content: Mapping[str, Any], data: Catalog, policy: Policy
+    content: Mapping[str, Any], data: Catalog, policy: Policy, known: Collection[str]
 ) -> Iterator[dict[str, str]]:
     """Checks of evidence: the columns of the data given, judged again, and the hash of everything it holds."""
     made, whole = content["provenance"], whole_of(data)
-    if (judged := requirement(column_list(whole, known_channels(policy)), policy)) is not None:
+    if (judged := requirement(column_list(whole, known), policy)) is not None:
         yield {"check": ROW, "verdict": judged[0], "why": judged[1]}
     stated = made.get("whole_sha256")
     if stated is None and whole.sha256 is None:

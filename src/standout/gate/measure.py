@@ -22,7 +22,7 @@ from standout.experiment.outcomes import Outcomes
 from standout.formulas.exact_tests import fewest_to_pass, look_shares, over_looks, p_above, p_below
 from standout.formulas.rates import at_least, at_most
 from standout.gate.groups import Group
-from standout.gate.policy import Limit
+from standout.gate.policy import RISK, Limit
 
 Counts = dict[str, Any]
 """Sums over the targets of one adversary and attack, by name."""
@@ -85,6 +85,8 @@ class Measurement:
     """Group of people that the targets are drawn from; None = all who are eligible."""
     not_unique: str = ""
     """Why nobody can be called unique by this adversary on this release; nothing if it is defined."""
+    ignored: str = ""
+    """Relation among the known items that the release shows and that no attack uses; nothing if there is none."""
     source: str = "source"
     """Where the knowledge is drawn from: "source", or "release" if the release is attacked as its own source."""
     done: dict[str, Outcomes] = field(default_factory=dict)
@@ -127,7 +129,10 @@ def prepare(
     n_eligible, targets = draw_records(seen, rules, most or job.targets, job.seed)
     share = n_eligible / source.n_records
     unique = why_not_unique(who, job.release)
-    return Measurement(who, who.words(source), n_eligible, share, targets, group, unique)
+    related = who.choice.grouping
+    shown = related is not None and not related.lacking(seen_through(job.release, who))
+    ignored = related.words if related is not None and shown else ""
+    return Measurement(who, who.words(source), n_eligible, share, targets, group, unique, ignored)
 
 
 def attack_batch(
@@ -261,9 +266,23 @@ class Question:
         return self.limit.measure == "unique" and bool(self.measured.not_unique)
 
     @property
+    def ignored(self) -> str:
+        """Why a low rate shows nothing: the attack does not use what is known of the items; nothing if it does."""
+        if (
+            not self.measured.ignored
+            or self.limit.measure not in RISK
+            or self.limit.measure == "unique"
+        ):
+            return ""
+        return (
+            f"{self.measured.words}: {self.label} ignores that the items are {self.measured.ignored}, and an attacker who uses "
+            'it may find more people; limit measure = "unique", which uses it'
+        )
+
+    @property
     def is_met(self) -> bool:
         """Whether the rate is shown to be below the limit."""
-        if self.cannot_fail:
+        if self.cannot_fail or self.ignored:
             return False
         enough = self.measured.attacked(self.label) >= self.least
         return self.always_met or (enough and self.p_met <= self.alpha)
@@ -287,6 +306,8 @@ class Question:
         """Why the answer is not known."""
         if self.cannot_fail:
             return self.cannot_fail
+        if self.ignored:
+            return self.ignored
         if not self.below:
             return "not measured"
         alpha = self.alpha * self.shares[len(self.below) - 1]

@@ -19,9 +19,6 @@ from standout.attacks.attack import Attack
 from standout.attacks.unique import Unique
 from standout.audit.audit import Audit
 from standout.audit.matching import Match, match
-from standout.audit.notes import not_known
-from standout.audit.sweep import default_sweep, fitting
-from standout.data.catalog import Catalog
 from standout.data.dataset import Dataset
 from standout.data.intact import count_again
 from standout.data.loading import in_memory
@@ -35,6 +32,7 @@ from standout.gate.columns import provenance_of
 from standout.gate.groups import SMALLEST_SHARE, Group, groups, too_short
 from standout.gate.measure import Measurement, Question, attack_batch, prepare
 from standout.gate.policy import HARM, RISK, Limit, Policy, states_posterior
+from standout.gate.scopes import adversaries_of, known_channels, not_measured
 from standout.gate.selftest import self_test
 from standout.versions import version_of
 
@@ -222,9 +220,14 @@ class GateRun:
         return made + (self.own.cells() if self.own else [])
 
     @cached_property
+    def _known(self) -> set[str]:
+        """Names of the channels that an adversary of a limit on risk knows."""
+        return known_channels(self.policy, self.job.source, self.scopes)
+
+    @cached_property
     def columns(self) -> dict[str, Any]:
         """The columns of the release and the hash of all that it holds."""
-        return provenance_of((self.given or self.job).release, self.policy)
+        return provenance_of((self.given or self.job).release, self._known)
 
     def provenance(self, seconds: float = 0.0) -> dict[str, Any]:
         """What the verdict was made of, as plain data: counts, hashes, names of columns, seed and versions."""
@@ -237,7 +240,7 @@ class GateRun:
             "data": {name: shape[name] for name in ("n_records", "n_items", "n_entries")},
             "not_measured": [
                 *job.source.not_measured,
-                *not_known(job.source, job.adversaries),
+                *not_measured(job.release, self._known),
             ],
             "policy_sha256": self.policy.sha256,
             "seed": job.seed,
@@ -324,26 +327,3 @@ def _with_fewer_facts(who: Adversary, data: Dataset) -> Adversary:
 def _says_nothing(limit: Limit, short: Measurement) -> bool:
     """Whether those with short records are too few to be tested alone, or to exceed a limit on the share of all people."""
     return short.share < SMALLEST_SHARE or (limit.of == "all" and short.share <= limit.max)
-
-
-def adversaries_of(limit: Limit, policy: Policy, data: Catalog) -> list[Adversary]:
-    """The adversaries that a limit is about."""
-    if isinstance(limit.adversaries, str):
-        return default_sweep(data, limit.adversaries)
-    return [_fitting(name, policy.adversaries[name], data) for name in limit.adversaries]
-
-
-def _fitting(name: str, who: Adversary, data: Catalog) -> Adversary:
-    """The adversary without knowledge that the data does not have: nobody can know values of data without values."""
-    if not data.has_value:
-        who = replace(who, value_within=None, gamma=None)
-    if not data.has_time:
-        who = replace(who, time_within=None)
-    if who.wrong and who.value_within is who.gamma is who.time_within is None:
-        who = replace(who, wrong_kind="item")
-    try:
-        return fitting(who, data)
-    except ParameterError as error:
-        raise ParameterError(
-            f'policy: [adversary.{name}] does not fit the data: {error} (in the policy, None is written "none")'
-        ) from None

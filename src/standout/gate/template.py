@@ -86,7 +86,8 @@ smallest_group = 10
 [unmeasured_columns]
 # comment = "text about the product; read by hand, holds nothing about its author"
 
-# What an acquaintance of a person may know. Values and times count only where the data has them.
+# What an acquaintance of a person may know. Values and times count only where the data has them. If the data has them and
+# no adversary knows them, they are not measured, and the verdict is unclear.
 [adversary.acquaintance]
 knows = {knows}
 {channels}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from standout.audit.domain import listed
 from standout.audit.findings import write_whole
 from standout.engines.engine import Engine
 from standout.experiment.progress import Progress, reporting
@@ -106,7 +107,11 @@ def not_measured(provenance: Mapping[str, Any]) -> list[str]:
     """A sentence on knowledge that reading made coarser than the file has it; empty if there is none."""
     parts = provenance.get("not_measured") or []
     return (
-        [f"Not measured: {' and '.join(parts)}. The verdict does not hold for it."] if parts else []
+        [
+            f"Not measured: {listed(parts)}. The verdict does not hold for {'it' if len(parts) == 1 else 'them'}."
+        ]
+        if parts
+        else []
     )
 
 

@@ -31,6 +31,7 @@ from standout.gate.measure import Measurement, attack_batch
 from standout.gate.policy import Policy
 from standout.gate.rows import cell_head
 from standout.gate.run import Batch, GateRun
+from standout.gate.scopes import known_channels
 from standout.gate.verdict import EXIT, overall
 from standout.versions import version_of
 
@@ -153,7 +154,7 @@ def verify(
     rows = [
         *_own_rows(content, key, asked, policy),
         *_data_rows(content, data, published, release is not None),
-        *verify_rows(content, published, asked),
+        *verify_rows(content, published, asked, known_channels(asked, data)),
     ]
     if all(one["verdict"] != "fail" or one["check"] in OWN for one in rows):
         signed = any(one["check"] == "signature" and one["verdict"] == "pass" for one in rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from standout.audit.domain import listed
 from standout.audit.findings import Findings
 from standout.audit.judge import AttackResult
 from standout.errors import ParameterError
@@ -69,7 +70,7 @@ def _named(seen: View) -> str:
     if not seen.identifiers:
         return ""
     return (
-        f"The data seems to name people directly: {_listed(seen.identifiers)}. No attack is needed for that, and no rate below "
+        f"The data seems to name people directly: {listed(seen.identifiers)}. No attack is needed for that, and no rate below "
         "counts it. "
     )
 
@@ -190,7 +191,7 @@ def _singling_out(level: Level, case: Case, seen: View) -> str:
         return (
             f"No attack singled people out, or found them, more often than a guess would. With the strongest knowledge tried, "
             f"{case.phrase}, at most {percent(limit, 1)} of {whom} are found (95% confidence; {_tested(case.hit)}; the strongest "
-            f"of {several(len(seen.attacks), 'attack')}; {_guess(case)}). Not tried: {_listed(untried(seen))}."
+            f"of {several(len(seen.attacks), 'attack')}; {_guess(case)}). Not tried: {listed(untried(seen))}."
         )
     if seen.other_labels:
         return (
@@ -259,10 +260,6 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     if case.hit.rate < 1:
         return f"{said} Rare items find more people, popular ones far fewer."
     return f"{said} Popular items may find fewer people."
-
-
-def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _most_of_all(case: Case, seen: View) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from standout.audit.domain import listed
 from standout.audit.findings import AdversaryResult, Findings, Uncertainty
 from standout.audit.judge import AttackResult, Calibrated
 from standout.audit.strongest import Strongest
@@ -334,7 +335,7 @@ def why_falling(seen: View) -> str:
 
 def unmeasured(seen: View) -> str:
     """Sentence on what was read more coarsely than the source has it; empty if nothing was."""
-    return f" Not measured: {' and '.join(seen.not_measured)}." if seen.not_measured else ""
+    return f" Not measured: {listed(seen.not_measured)}." if seen.not_measured else ""
 
 
 def untried(seen: View) -> list[str]:
@@ -349,6 +350,8 @@ def untried(seen: View) -> list[str]:
             "exact days" if seen.data["days"].get("resolution", "day") == "day" else "exact times"
         )
     out += seen.not_measured
+    if any(c.entry.get("relation", {}).get("shown") for c in seen.cases):
+        out.append("attacks that use how the items are related")
     if all(a["wrong"] for a in who):
         out.append("facts that are all right")
     if not any(str(a["choose"]).startswith("rare") for a in who):
