@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,17 +11,17 @@ from hypothesis import strategies as st
 from strategies import cases, cuts, dataset, knowledge
 
 import standout as so
-from standout.scoring.cpu import TableKernel
+from standout.scoring import cpu, least
 from standout.scoring.kernels import kernel_of
-from standout.scoring.least import LeastKernel
 from standout.scoring.partials import Partials
+from standout.scoring.plan import Tie
 
 
 def assert_same_partials(plan, shards, watch, k: int) -> None:
     listed, read = Partials.empty(plan.n_queries, k), Partials.empty(plan.n_queries, k)
     for shard in shards:
-        LeastKernel().score(shard, plan, (0, plan.n_queries), watch, listed)
-        TableKernel().score(shard, plan, (0, plan.n_queries), watch, read)
+        least.KERNEL.score(shard, plan, (0, plan.n_queries), watch, listed)
+        cpu.KERNEL.score(shard, plan, (0, plan.n_queries), watch, read)
     for name, mine, other in zip(listed._fields, listed, read, strict=True):
         np.testing.assert_array_equal(mine, other, err_msg=name)
 
@@ -45,7 +47,7 @@ def test_records_that_are_not_read_count_as_zeros(name, case, data):
         )
     )
     plan = so.attack(name).compile(release, facts, np.array(draw, np.int64))
-    assert isinstance(kernel_of(plan), LeastKernel)
+    assert kernel_of(plan) is least.KERNEL
     shards = release.shards_at(*data.draw(cuts(release.n_records)))
     assert_same_partials(plan, shards, watch, data.draw(st.sampled_from([1, 2, 5])))
 
@@ -65,3 +67,20 @@ def test_many_records_with_equal_lengths_tie_as_they_do_when_all_are_read(wrong)
         assert_same_partials(
             plan, release.shards_at([0, 250, 600], 64), np.zeros(targets.size, np.int64), 3
         )
+
+
+def test_plans_that_it_cannot_run_are_left_to_the_kernel_that_reads_all_records():
+    """Ties broken at random, and sums of exponentials, need every record."""
+    rng = np.random.default_rng(4)
+    record = np.repeat(np.arange(80), 5)
+    release = so.Dataset.from_arrays(record, rng.integers(0, 9, record.size))
+    targets = np.arange(0, 80, 8)
+    facts = so.Adversary(knows=2, value_within=None).sample(release, targets, seed=1).bind(release)
+    plan = so.attack("scoreboard").compile(release, facts, facts.nobody)
+    watch = np.zeros(targets.size, np.int64)
+    assert_same_partials(replace(plan, tie=Tie.HASH), [release.index], watch, 3)
+    listed, read = (Partials.empty(targets.size, 3, np.full(targets.size, 1e-6)) for _ in range(2))
+    least.KERNEL.score(release.index, plan, (0, targets.size), watch, listed)
+    cpu.KERNEL.score(release.index, plan, (0, targets.size), watch, read)
+    assert read.mass.min() > 0
+    np.testing.assert_array_equal(listed.mass, read.mass)

@@ -15,6 +15,7 @@ from standout.kernels.moments import Window
 from standout.scoring import cpu
 from standout.scoring.partials import LOWEST, NO_RECORD
 from standout.scoring.plan import Plan, Tie
+from standout.scoring.postings import variant_of
 from standout.scoring.rules import key_of
 from standout.scoring.tasks import AllScores, Mass, Score
 
@@ -48,7 +49,7 @@ def from_all_scores(plan: Plan, data: so.Dataset, watch: np.ndarray, top: int) -
     scores, t = AllScores(plan, data.n_records).run(data.index).score.astype(np.int64), plan.tables
     fields = ("top", "top_score", "n_top", "n", "total", "squares", "n_watch", "n_cut")
     out: dict[str, list] = {f: [] for f in fields}
-    how = cpu.variant_of(plan)
+    how = variant_of(plan)
 
     def padded(some: list[int], nobody: int) -> list[int]:
         return [*some, *[nobody] * (top - len(some))]

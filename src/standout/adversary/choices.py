@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from standout.adversary.choice import Choice, PickRule, Split
-from standout.adversary.grouping import Consecutive, Grouping, Together, Window
+from standout.adversary.grouping import Consecutive, Grouping, InWindow, Together
 from standout.data.catalog import Catalog
 from standout.data.times import days_within
 from standout.errors import ParameterError
@@ -80,57 +80,36 @@ def choice_amount(text: str, n: int) -> str:
 class UniformChoice(Choice):
     """Every item of the target is equally likely."""
 
+    words = ""
+    sentence = ""
+
     def compile(self, catalog: Catalog, knows: int) -> PickRule:
         """Return a rule without marks and weights."""
         return PickRule()
-
-    @property
-    def words(self) -> str:
-        """Nothing: it is the default."""
-        return ""
-
-    @property
-    def sentence(self) -> str:
-        """Nothing: it is the default."""
-        return ""
 
 
 @register_choice("event")
 class EventChoice(Choice):
     """A random event of the target, drawn again until the items are distinct: ten events make an item ten times as likely."""
 
+    words = "items of random events"
+    sentence = " of random events (an item with ten events is ten times as likely)"
+
     def compile(self, catalog: Catalog, knows: int) -> PickRule:
         """Return a rule that weighs by events; in data without repeats, every item is equally likely."""
         return PickRule(by_events=True)
-
-    @property
-    def words(self) -> str:
-        """What is drawn."""
-        return "items of random events"
-
-    @property
-    def sentence(self) -> str:
-        """What is drawn."""
-        return " of random events (an item with ten events is ten times as likely)"
 
 
 @register_choice("popular")
 class PopularChoice(Choice):
     """Items in proportion to how many people hold them, as people talk about what many know."""
 
+    words = "popular items more likely"
+    sentence = ", popular ones more likely (in proportion to how many people hold them)"
+
     def compile(self, catalog: Catalog, knows: int) -> PickRule:
         """Return a rule with the supports as weights."""
         return PickRule(weight=catalog.supports)
-
-    @property
-    def words(self) -> str:
-        """Which items are more likely."""
-        return "popular items more likely"
-
-    @property
-    def sentence(self) -> str:
-        """Which items are more likely."""
-        return ", popular ones more likely (in proportion to how many people hold them)"
 
 
 @register_choice("outside-top")
@@ -183,6 +162,7 @@ class RareChoice(Choice):
 class RankedChoice(Choice):
     """The first items in some order, and their ranks: deterministic up to ties. A subclass names the view that ranks them."""
 
+    sentence = ""
     ranking: ClassVar[type[RankView]]
     in_order: ClassVar[str] = ""
 
@@ -198,11 +178,6 @@ class RankedChoice(Choice):
     def words(self) -> str:
         """Which items are known."""
         return f"the {self.ranking.words}{self.in_order}"
-
-    @property
-    def sentence(self) -> str:
-        """Nothing: the number of items names them."""
-        return ""
 
     def amount(self, knows: int) -> str:
         """Return the choice with the number of items."""
@@ -241,6 +216,7 @@ class RarestChoice(RankedChoice):
 class GroupedChoice(Choice):
     """Items that are related; within the relation, every item is equally likely. A subclass sets `grouping`."""
 
+    sentence = ""
     grouping: Grouping
 
     def compile(self, catalog: Catalog, knows: int) -> PickRule:
@@ -251,11 +227,6 @@ class GroupedChoice(Choice):
     def words(self) -> str:
         """The relation."""
         return self.grouping.words
-
-    @property
-    def sentence(self) -> str:
-        """Nothing: the number of items names the relation."""
-        return ""
 
     def amount(self, n: int) -> str:
         """The number of items, and the relation."""
@@ -287,7 +258,7 @@ class WindowChoice(GroupedChoice):
             positive = False
         if not positive:
             raise ValueError
-        self.grouping, self.text = Window(arguments), f"window:{arguments}"
+        self.grouping, self.text = InWindow(arguments), f"window:{arguments}"
 
 
 @register_choice("consecutive")

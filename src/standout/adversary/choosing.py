@@ -87,7 +87,7 @@ class ChooseRecords(Task[Chosen]):
         """Eligible records of the shard."""
         fits = np.flatnonzero(satisfied(self.conditions, shard))
         if self.most:
-            order = starts(np.uint64(self.seed % 2**64), PURPOSE_TARGETS, shard.keys[fits])
+            order = starts(self.seed, PURPOSE_TARGETS, shard.keys[fits])
             found = Chosen(fits.size, self.most, order, shard.first_record + fits).cut()
         else:
             found = self.empty()._replace(n=fits.size)
@@ -143,12 +143,30 @@ def record_indices(targets: Any, n_records: int) -> Array:
 
 def draw_order(keys: Array, seed: int) -> Array:
     """uint64: random number of each record in a draw of targets, from its key; the lowest are drawn."""
-    return np.asarray(starts(np.uint64(seed % 2**64), PURPOSE_TARGETS, keys))
+    return starts(seed, PURPOSE_TARGETS, keys)
+
+
+def starts(seed: int, purpose: int, targets: Array) -> Array:
+    """uint64: random number of each target, which its draws start from; `targets` are their keys."""
+    return np.asarray(_starts(np.uint64(int(seed) % 2**64), int(purpose), targets))
+
+
+def uniforms(bits: Array) -> Array:
+    """Uniform numbers in [0, 1) from 64 random bits each.
+
+    >>> uniforms(np.array([0, 2**63], np.uint64)).tolist()
+    [0.0, 0.5]
+    """
+    return np.asarray((bits >> np.uint64(11)).astype(np.float64) / 2.0**53)
+
+
+def key_uniforms(seed: int, purpose: int, keys: Array) -> Array:
+    """Uniform number in [0, 1) per key."""
+    return uniforms(starts(seed, purpose, keys))
 
 
 @njit(nogil=True, cache=True)
-def starts(seed: int, purpose: int, targets: Array) -> Array:
-    """State that each target starts from; `targets` are their keys."""
+def _starts(seed: int, purpose: int, targets: Array) -> Array:
     out = np.empty(targets.size, np.uint64)
     for k in range(targets.size):
         out[k] = start(seed, purpose, np.uint64(targets[k]))

@@ -21,7 +21,7 @@ _TRIES = 256
 # literal.
 
 
-class Source(NamedTuple):
+class SourceArrays(NamedTuple):
     """The data that knowledge is drawn from."""
 
     key: Array
@@ -87,7 +87,7 @@ def _pick(
 
 
 @jit
-def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
+def _move_value(state: Array, c: int, data: SourceArrays, rule: Rule) -> float:
     """Known value: the true value plus noise, clipped to the scale."""
     value = data.levels[c]
     if rule.value_unit > 0.0:
@@ -103,7 +103,7 @@ def _move_value(state: Array, c: int, data: Source, rule: Rule) -> float:
 
 
 @jit
-def _wrong_value(state: Array, c: int, data: Source) -> float:
+def _wrong_value(state: Array, c: int, data: SourceArrays) -> float:
     """A level of the scale outside the tolerance, uniformly drawn."""
     reach = data.reach[c]
     n_below = np.searchsorted(data.levels, data.levels[c] - reach)
@@ -113,7 +113,7 @@ def _wrong_value(state: Array, c: int, data: Source) -> float:
 
 
 @jit
-def _wrong_tick(state: Array, tick: int, reach: int, data: Source) -> int:
+def _wrong_tick(state: Array, tick: int, reach: int, data: SourceArrays) -> int:
     """A tick of the release's span outside the tolerance, uniformly drawn."""
     before = max(0, tick - reach)
     x = below(state, before + max(0, data.tick_span - tick - reach))
@@ -125,7 +125,7 @@ def _tell(
     state: Array,
     at: int,
     is_wrong: bool,
-    data: Source,
+    data: SourceArrays,
     rule: Rule,
     f: int,
     value: Array,
@@ -146,7 +146,7 @@ def _tell(
 
 
 @jit
-def _place_of(data: Source, r: int, i: int) -> int:
+def _place_of(data: SourceArrays, r: int, i: int) -> int:
     """First entry of item `i` in record `r`, -1 where the record does not hold it."""
     lo, hi = data.ptr[r], data.ptr[r + 1]
     k = lo + np.searchsorted(data.item[lo:hi], i)
@@ -154,7 +154,7 @@ def _place_of(data: Source, r: int, i: int) -> int:
 
 
 @jit
-def _random_event(state: Array, at: int, stop: int, data: Source, only_fine: bool) -> int:
+def _random_event(state: Array, at: int, stop: int, data: SourceArrays, only_fine: bool) -> int:
     """A random event of the pair that starts at `at`; with `only_fine`, one of those that can be wrong."""
     n, n_fine = 0, 0
     while at + n < stop and data.item[at + n] == data.item[at]:
@@ -172,7 +172,7 @@ def _random_event(state: Array, at: int, stop: int, data: Source, only_fine: boo
 
 
 @jit
-def _may_be_wrong(data: Source, r: int, i: int, taken: Array, n_taken: int) -> bool:
+def _may_be_wrong(data: SourceArrays, r: int, i: int, taken: Array, n_taken: int) -> bool:
     """Whether item `i` can be a wrong item: pickable, not held by the target, not taken before."""
     if data.supports_before[i] == data.supports_before[i + 1] or _place_of(data, r, i) >= 0:
         return False
@@ -183,7 +183,7 @@ def _may_be_wrong(data: Source, r: int, i: int, taken: Array, n_taken: int) -> b
 
 
 @jit
-def _wrong_item(state: Array, r: int, data: Source, taken: Array, n_taken: int) -> int:
+def _wrong_item(state: Array, r: int, data: SourceArrays, taken: Array, n_taken: int) -> int:
     """Item of a random (record, item) pair among the items that can be wrong."""
     before = data.supports_before
     for _ in range(_TRIES):
@@ -207,7 +207,7 @@ def _wrong_item(state: Array, r: int, data: Source, taken: Array, n_taken: int) 
 
 @jit
 def _fill_pools(
-    r: int, data: Source, marked: Array, pool: Array, others: Array
+    r: int, data: SourceArrays, marked: Array, pool: Array, others: Array
 ) -> tuple[int, int, int, int]:
     """Put the record's pairs into `pool` (marked items) and `others`, those that can be wrong first; count both kinds."""
     n_pool, fine_pool, n_others, fine_others = 0, 0, 0, 0
@@ -282,7 +282,7 @@ def _pick_evenly(
 def draw_queries(
     targets: Array,
     seed: int,
-    data: Source,
+    data: SourceArrays,
     marked: Array,
     rule: Rule,
     lengths: Array,
@@ -351,7 +351,7 @@ def draw_queries(
 
 @jit
 def tell_held(
-    fact: Array, salt: Array, data: Source, rule: Rule, value: Array, time: Array
+    fact: Array, salt: Array, data: SourceArrays, rule: Rule, value: Array, time: Array
 ) -> None:
     """Write what is known of the entries `data.code`, `data.tick` into the facts, one entry per fact."""
     state = np.empty(1, np.uint64)

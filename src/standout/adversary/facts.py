@@ -48,6 +48,11 @@ class Facts:
         """Query of each fact."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_ptr))
 
+    @property
+    def nobody(self) -> Array:
+        """int64: excluded record of each query if none is excluded, -1."""
+        return np.full(self.n_queries, -1, np.int64)
+
     def only(self, kept: Array) -> Facts:
         """Return some of the facts of the same queries."""
         counts = np.bincount(self.query[kept], minlength=self.n_queries)

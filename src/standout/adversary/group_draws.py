@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from standout.adversary.draws import Rule, Source, _pick, _tell
+from standout.adversary.draws import Rule, SourceArrays, _pick, _tell
 from standout.adversary.grouping import shuffle_ties
 from standout.adversary.splitmix import below, start, step
 from standout.arrays import Array
@@ -137,7 +137,7 @@ def _pick_in_order(
 def draw_grouped(
     targets: Array,
     seed: int,
-    data: Source,
+    data: SourceArrays,
     groups: Groups,
     rule: Rule,
     lengths: Array,

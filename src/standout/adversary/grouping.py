@@ -132,7 +132,7 @@ class Together(Grouping):
 
 
 @dataclass(frozen=True)
-class Window(Grouping):
+class InWindow(Grouping):
     """Items within a span of time that begins with one of the events."""
 
     span: str
@@ -154,11 +154,7 @@ class Consecutive(Grouping):
     """Items of events that follow each other; events at the same time are in random order."""
 
     in_order: ClassVar[bool] = True
-
-    @property
-    def words(self) -> str:
-        """The relation, behind "n items"."""
-        return "of consecutive events"
+    words = "of consecutive events"
 
     def width(self, dataset: Catalog) -> int:
         """All times: the first event is followed by all others."""

@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from standout.adversary.adversary import Adversary
-from standout.adversary.choosing import starts
+from standout.adversary.choosing import key_uniforms
 from standout.adversary.knowledge import Knowledge
 from standout.adversary.level_errors import ChannelError, channels_of
 from standout.arrays import Array
@@ -73,7 +73,7 @@ def draw_channels(
 
 
 def draw_attributes(
-    known: dict[str, ChannelError], dataset: Catalog, rows: Rows, place: Array, seed: int
+    known: dict[str, ChannelError], rows: Rows, place: Array, seed: int
 ) -> dict[str, Any]:
     """Known level of each attribute, one per query; drawn as the levels of entries are."""
     given = {name: part for name, part in known.items() if part.given}
@@ -110,9 +110,7 @@ def _uniform(name: str, rows: Rows, place: Array, salt: Array, seed: int, n_fact
     own = np.repeat(rows.keys[place], n_facts) + turn * np.uint64(0x9E3779B97F4A7C15)
     if salt.size:
         own = own ^ salt
-    channel = np.uint64((seed + (crc32(name.encode()) << 32)) % 2**64)
-    bits = starts(channel, PURPOSE_CHANNEL, own)
-    return np.asarray((bits >> np.uint64(11)).astype(np.float64) / 2.0**53)
+    return key_uniforms(seed + (crc32(name.encode()) << 32), PURPOSE_CHANNEL, own)
 
 
 def with_attributes(knowledge: Knowledge, given: Mapping[str, Any]) -> Knowledge:

@@ -16,7 +16,7 @@ from standout.arrays import Array
 from standout.data.channels import JointDataset
 from standout.data.scale import ValueScale
 from standout.data.values import ROUNDING
-from standout.kernels.levels import ErrorKernel, LevelKernel, LevelSums, Relative, Uniform
+from standout.kernels.levels import ErrorKernel, LevelKernel, Relative, Uniform
 
 if TYPE_CHECKING:
     from standout.data.catalog import Catalog
@@ -160,7 +160,7 @@ class LevelErrors:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointKernel:
+class JointKernel(LevelKernel):
     """Kernel of joint codes: a product over channels, each with a kernel of its own.
 
     A level that is not known counts 1. A level that the entry lacks counts the mean over all levels.
@@ -187,12 +187,6 @@ class JointKernel:
     def table(self, known: Array, levels: Array) -> Array:
         """(facts, codes): K(known levels | code)."""
         return self.chances(known[:, None, :], np.arange(levels.size)[None, :], levels)
-
-    def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
-        """Sums over all codes, weighted by a number per code."""
-        table = self.table(known, levels)
-        moved = ((table > 0) & (table != 1.0)).any(axis=1)
-        return LevelSums(table @ weight, (table > 0).sum(axis=1), moved)
 
 
 def spread(known: Array, scale: ValueScale, kernel: LevelKernel | None) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.adversary.choice import PickRule
 from standout.adversary.choosing import draw_order, satisfied
-from standout.adversary.draws import Rule, Source, draw_queries, tell_held
+from standout.adversary.draws import Rule, SourceArrays, draw_queries, tell_held
 from standout.adversary.eligible import conditions, entry_test
 from standout.adversary.group_draws import Groups, draw_grouped
 from standout.adversary.holders import PickHolders
@@ -76,7 +76,7 @@ def _source_of(
     pickable: Array,
     errors: Errors,
     value: tuple[ValueScale, Array | None] | None,
-) -> Source:
+) -> SourceArrays:
     """The data as the draw needs it: the targets' own rows, and what the catalog says."""
     scale, level = (Channel("value", np.empty(0)), None) if value is None else value
     before = fine = np.empty(0, np.int64)
@@ -90,7 +90,7 @@ def _source_of(
         fine = np.ones(rows.item.size, np.bool_) if test is None else test.passing(rows)
     if who.pick_rule(dataset).ranked:
         fine = certain(dataset, rows)
-    return Source(
+    return SourceArrays(
         key=rows.keys,
         ptr=rows.ptr,
         item=rows.item,
@@ -170,7 +170,7 @@ def sample(
         _index=item,
         _labels=dataset.item_labels,
     )
-    given = draw_attributes(known, dataset, rows, place, seed)
+    given = draw_attributes(known, rows, place, seed)
     return with_attributes(made, given) if given else made
 
 
@@ -198,7 +198,7 @@ def _tell_wrong_items(
     salt: Array,
     dataset: Catalog,
     scale: tuple[ValueScale, Array | None] | None,
-    data: Source,
+    data: SourceArrays,
     rule: Rule,
     value: Array,
     time: Array,

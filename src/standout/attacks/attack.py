@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -145,9 +144,7 @@ class Attack(ABC):
             whole = machine.map(
                 AllScores(_uncapped(plan), dataset.n_records), dataset.all_shards
             ).score
-            rows.append(
-                np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None])
-            )
+            rows.append(np.where(whole == LOWEST, -np.inf, plan.score(whole.T).T))
         return np.concatenate(rows)
 
     def scores_of(
@@ -155,7 +152,7 @@ class Attack(ABC):
     ) -> Array:
         """Scores (queries, records) of these records alone, as in `scores`, without the scores of all others."""
         dataset, facts = bound(dataset, knowledge, self.all_channels)
-        nobody = np.full(facts.n_queries, -1, np.int64)
+        nobody = facts.nobody
         fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
         chosen = np.asarray(records, np.int64).reshape(-1)
         if chosen.size == 0 or chosen.min() < 0 or chosen.max() >= dataset.n_records:
@@ -168,25 +165,14 @@ class Attack(ABC):
             bare = _uncapped(plan)
             tasks = [ScoreRecord(bare, np.full(part.n_queries, r)) for r in chosen]
             whole = np.array([machine.map(task, dataset.all_shards).score for task in tasks]).T
-            rows.append(
-                np.where(whole == LOWEST, -np.inf, plan.base[:, None] + whole / plan.scale[:, None])
-            )
+            rows.append(np.where(whole == LOWEST, -np.inf, plan.score(whole.T).T))
         return np.concatenate(rows)
 
     def top(
         self, dataset: Catalog, knowledge: Knowledge, k: int, engine_: str | Engine = "memory"
     ) -> Array:
         """Record indices (queries, k) of the k best records, in the order of `Verdicts.best`; -1 = no candidate left."""
-        dataset, facts = bound(dataset, knowledge, self.all_channels)
-        nobody = one_per_query(None, facts, "exclude", dataset)
-        fitted, machine = self.fit(dataset, facts, nobody), engine(engine_, dataset)
-        plans = (
-            fitted.compile(dataset, part, gone)
-            for part, gone in query_batches(dataset, facts, nobody, False, machine)
-        )
-        return np.concatenate(
-            [machine.map(Score(plan, k=k), dataset.all_shards).top[:, :k] for plan in plans]
-        )
+        return self.top_scores(dataset, knowledge, k, engine_)[0]
 
     def top_scores(
         self,
@@ -206,7 +192,7 @@ class Attack(ABC):
             plan = fitted.compile(dataset, part, absent)
             found = machine.map(Score(plan, k=k), dataset.all_shards)
             records.append(found.top[:, :k])
-            score = plan.base[:, None] + found.top_score[:, :k] / plan.scale[:, None]
+            score = plan.score(found.top_score[:, :k].T).T
             scores.append(np.where(records[-1] >= 0, score, np.nan))
             if progress:
                 progress(part.n_queries)
@@ -324,13 +310,7 @@ def _uncapped(plan: Plan) -> Plan:
     return plan.replace_tables(cap=np.full(plan.n_queries, 2**31, np.int64))
 
 
-@dataclass(frozen=True)
-class _Entry:
-    make: Callable[..., Attack]
-    where: str
-
-
-_REGISTRY: dict[str, _Entry] = {}
+_REGISTRY: dict[str, Callable[..., Attack]] = {}
 _BUILT_IN = {
     "scoreboard": "scoreboard",
     "scoreboard-rh": "scoreboard",
@@ -353,7 +333,7 @@ def register_attack(name: str) -> Callable[[A], A]:
 
     def add(cls: A) -> A:
         cls.name = name
-        _REGISTRY[name] = _Entry(cls, cls.__module__)
+        _REGISTRY[name] = cls
         return cls
 
     return add
@@ -394,7 +374,7 @@ def attack(name: str, *, decide: str = "own", level: float = 0.05, **options: An
     if name not in _REGISTRY:
         raise unknown_name("attack", name, attack_names())
     try:
-        made = _REGISTRY[name].make(**options)
+        made = _REGISTRY[name](**options)
     except TypeError as error:
         raise ParameterError(f"attack {name!r}: {error}") from None
     return made if decide == "own" else made.with_rule(decide, level)

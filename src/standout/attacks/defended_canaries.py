@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from standout.adversary.adversary import Adversary
+from standout.adversary.choosing import key_uniforms
 from standout.adversary.knowledge import Knowledge
 from standout.arrays import Array
 from standout.attacks.adaptive_sizes import capped_lengths, is_grouped
-from standout.attacks.canary_draws import uniform
 from standout.attacks.own_entries import own_entries
 from standout.attacks.presence import (
     CANARIES,
@@ -249,7 +249,7 @@ def _changed(
     pair = record * n + again.record_item.astype(np.int64)
     fact, first = np.unique(np.where(item >= 0, of * n + item, -1), return_index=True)
     key, fact = key[first][fact >= 0], fact[fact >= 0]
-    lost = uniform(seed, PURPOSE_LOST, key) < mechanism.lost
+    lost = key_uniforms(seed, PURPOSE_LOST, key) < mechanism.lost
     keep = ~np.isin(pair, fact[lost])
     # entries of facts: which fact, and a random key of each
     at = np.flatnonzero(keep & np.isin(pair, fact))
@@ -260,15 +260,15 @@ def _changed(
     )
     event = key[which] + (event.astype(np.uint64) << np.uint64(32))
     if mechanism.hidden > 0:
-        hide = uniform(seed, PURPOSE_HIDDEN, event) < mechanism.hidden
+        hide = key_uniforms(seed, PURPOSE_HIDDEN, event) < mechanism.hidden
         # the first of the pair's entries stays, so that the pair is not lost
         hide[np.unique(which, return_index=True)[1]] = False
         keep[at[hide]] = False
         at, which, event = at[~hide], which[~hide], event[~hide]
-    gone = uniform(seed, PURPOSE_MOVED, event) < mechanism.moved
-    cut = uniform(seed, PURPOSE_CUT, event) < _cut_share(again, record[at], mechanism, seed)
-    new = uniform(seed, PURPOSE_REPLACED, event) < mechanism.replaced
-    chance = uniform(seed, PURPOSE_GIVER, event)
+    gone = key_uniforms(seed, PURPOSE_MOVED, event) < mechanism.moved
+    cut = key_uniforms(seed, PURPOSE_CUT, event) < _cut_share(again, record[at], mechanism, seed)
+    new = key_uniforms(seed, PURPOSE_REPLACED, event) < mechanism.replaced
+    chance = key_uniforms(seed, PURPOSE_GIVER, event)
     # an exchanged entry becomes a random one; one above the limit does as well, so that the record
     # stays at the limit the order of the records must not matter
     by_key = np.argsort(again.record_keys[record], kind="stable")
@@ -291,7 +291,7 @@ def _cut_share(again: Dataset, record: Array, mechanism: Mechanism, seed: int) -
     if mechanism.cap is None:
         return np.zeros(record.size)
     node = capped_lengths(mechanism, 1)
-    drawn = uniform(seed, PURPOSE_LENGTH, again.record_keys[record])
+    drawn = key_uniforms(seed, PURPOSE_LENGTH, again.record_keys[record])
     length = node.length[
         np.minimum(np.searchsorted(np.cumsum(node.weight), drawn), node.length.size - 1)
     ]
@@ -333,7 +333,7 @@ def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: A
         knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr)
     )
     gone = (
-        uniform(knowledge.seed or 0, PURPOSE_WITHHELD, each + number.astype(np.uint64))
+        key_uniforms(knowledge.seed or 0, PURPOSE_WITHHELD, each + number.astype(np.uint64))
         >= mechanism.kept_pairs
     )
     index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))

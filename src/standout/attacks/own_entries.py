@@ -45,9 +45,7 @@ def own_entries(release: Dataset, records: Array, seed: int) -> Array:
                 known, _near(tick[row], known, every, reach, float(strange[item].mean())), 1.0
             )
         odds = (1 - strange[item]) * lift
-        base = starts(
-            np.uint64(seed % 2**64), PURPOSE_OWN, release.record_keys[r] + item.astype(np.uint64)
-        )
+        base = starts(seed, PURPOSE_OWN, release.record_keys[r] + item.astype(np.uint64))
         keep[row] = base.astype(np.float64) / 2.0**64 < odds / (odds + strange[item])
     return keep
 
@@ -56,9 +54,7 @@ class _Together:
     """How often items occur together, in a sample of the records."""
 
     def __init__(self, release: Dataset, seed: int, strange: Array) -> None:
-        order = np.argsort(
-            starts(np.uint64(seed % 2**64), PURPOSE_COUNTED, release.record_keys), kind="stable"
-        )
+        order = np.argsort(starts(seed, PURPOSE_COUNTED, release.record_keys), kind="stable")
         rows = np.sort(order[:MOST_RECORDS])
         held = sparse.csr_array(
             (

@@ -62,7 +62,7 @@ def first_channel(dataset: JointDataset, facts: Facts) -> tuple[Catalog, Facts]:
 def one_per_query(records: Any, facts: Facts, name: str, dataset: Catalog) -> Array:
     """Record indices of the argument `name`, checked; -1 for every query if there are none."""
     if records is None:
-        return np.full(facts.n_queries, -1, np.int64)
+        return facts.nobody
     given = np.asarray(records).reshape(-1)
     # a mask of booleans would be read as records 0 and 1
     if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):

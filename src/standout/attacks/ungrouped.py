@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
+from standout.adversary.choosing import key_uniforms
 from standout.arrays import Array
-from standout.attacks.canary_draws import uniform
 from standout.data.cache import once
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
@@ -55,7 +55,7 @@ def _ungrouped(release: Dataset) -> Dataset:
     number = np.arange(at.size) - np.repeat(before[first], np.add.reduceat(count, first))
     if not merged:
         number = number % behind[at]
-    offset = (uniform(SEED, PURPOSE_NAME, key) * size[item]).astype(np.int64)
+    offset = (key_uniforms(SEED, PURPOSE_NAME, key) * size[item]).astype(np.int64)
     name = member[start[item[at]] + (offset[at] + number) % size[item[at]]]
     giver = np.where(number > 0, _not_later(release, record, at, number), at) if merged else at
     value, day = entry_values(release), entry_days(release)
@@ -79,7 +79,7 @@ def _items_behind(release: Dataset, record: Array, item: Array, key: Array, size
         weight *= support / np.maximum(count @ -np.expm1(-np.outer(activity, weight)), 1e-9)
     mean = activity[place.reshape(-1)][record] * weight[item] / np.maximum(size[item], 1)
     none = np.exp(-mean * size[item])
-    drawn = none + uniform(SEED, PURPOSE_BEHIND, key) * (1 - none)
+    drawn = none + key_uniforms(SEED, PURPOSE_BEHIND, key) * (1 - none)
     behind = stats.binom.ppf(drawn, size[item], -np.expm1(-mean))
     return np.asarray(np.maximum(behind, 1), np.int64)
 
@@ -96,5 +96,5 @@ def _not_later(release: Dataset, record: Array, at: Array, number: Array) -> Arr
     )
     begin = release.record_ptr[record].astype(np.int64)
     key = release.record_keys[record[at]] + release.record_item[at].astype(np.uint64)
-    drawn = uniform(SEED, PURPOSE_COPY, key + (number.astype(np.uint64) << np.uint64(32)))
+    drawn = key_uniforms(SEED, PURPOSE_COPY, key + (number.astype(np.uint64) << np.uint64(32)))
     return np.asarray(order[begin[at] + (drawn * (last - begin)[at]).astype(np.int64)])

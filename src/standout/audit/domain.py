@@ -65,7 +65,7 @@ def domain_named(name: str) -> Domain:
         raise unknown_name("domain", name, DOMAINS)
     path = Path(__file__).parent / "domains" / f"{name}.toml"
     where = f"domain {name!r}"
-    content = read_toml(path, where)
+    content = read_toml(path, where)[1]
     check_keys(content, ("words", "detect", "channels", "adversary"), where)
     return Domain(
         name,

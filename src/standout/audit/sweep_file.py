@@ -16,7 +16,7 @@ from standout.errors import InputError, ParameterError
 UNKNOWN = "none"
 """Tolerance of a channel that is not known, in a file."""
 KEYS = tuple(field.name for field in fields(Adversary))
-MOST_BYTES = 1_000_000
+MOST_BYTES = 2**20
 """A larger file is no sweep."""
 
 Entry = Mapping[str, Any]
@@ -40,7 +40,7 @@ def load_sweep(path: str | Path) -> list[Adversary]:
         For `Audit(dataset, adversaries=…)`, in the order of the file, each once.
     """
     name = f"sweep {str(path)!r}"
-    content = read_toml(path, name)
+    content = read_toml(path, name)[1]
     check_keys(content, ("adversary",), name)
     made: list[Adversary] = []
     for number, entry in enumerate(entries_of(content, name), 1):
@@ -48,14 +48,15 @@ def load_sweep(path: str | Path) -> list[Adversary]:
     return [who for k, who in enumerate(made) if who not in made[:k]]
 
 
-def read_toml(path: str | Path, name: str) -> dict[str, Any]:
-    """Content of a TOML file; `name` says in errors what the file is."""
+def read_toml(path: str | Path, name: str, kind: str = "sweep") -> tuple[str, dict[str, Any]]:
+    """Text and content of a TOML file; `name` says in errors what the file is."""
     try:
         with check_regular(path).open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise InputError(f"{name} is larger than {MOST_BYTES:,} bytes: is it a sweep?")
-        return tomllib.loads(content.decode("utf-8"))
+            raise InputError(f"{name} is larger than {MOST_BYTES:,} bytes: is it a {kind}?")
+        text = content.decode("utf-8")
+        return text, tomllib.loads(text)
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -87,12 +87,11 @@ class BenchCase:
     def plan(self, name: str, n: int | None = None) -> Plan:
         """Plan of the first `n` queries by that attack; "presence" counts items in common."""
         facts = self.facts if n is None else self.facts.part(0, min(n, self.facts.n_queries))
-        nobody = np.full(facts.n_queries, -1, np.int64)
         if name == "presence":
-            known = Known.of(self.data, facts, nobody)
+            known = Known.of(self.data, facts, facts.nobody)
             n_facts = (known.item.size, 1)
             return known.plan(Combine.SUM, np.ones(n_facts), np.zeros(n_facts))
-        return attack(name).fit(self.data, facts).compile(self.data, facts, nobody)
+        return attack(name).fit(self.data, facts).compile(self.data, facts, facts.nobody)
 
     def postings(self, plan: Plan) -> int:
         """Entries that the plan's queries touch."""

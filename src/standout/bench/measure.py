@@ -261,7 +261,7 @@ def _plan_with_tables(data: Dataset, who: Adversary, n: int) -> Plan:
     """Plan of scoreboard-rh with tables for values and times, as the C loop reads both, also where neither is known."""
     chosen = sample_targets(data, who.eligible(data), n, SEED)
     facts = who.sample(data, chosen, SEED).bind(data)
-    plan = attack("scoreboard-rh").compile(data, facts, np.full(facts.n_queries, -1, np.int64))
+    plan = attack("scoreboard-rh").compile(data, facts, facts.nobody)
     value, time = plan.tables.fact.value, plan.tables.row.time
     n, width = plan.tables.fact.item.size, data.n_levels + 1
     value = np.ascontiguousarray(np.broadcast_to(value.reshape(n, -1), (n, width))).reshape(-1)

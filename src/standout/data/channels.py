@@ -196,9 +196,17 @@ def _joined(dataset: Dataset, names: tuple[str, ...]) -> JointDataset:
             columns.append(dataset.further.columns()[at])
     given = {field.name: getattr(dataset, field.name) for field in fields(Dataset)}
     if attributes:
-        given |= _with_runs(dataset, len(attributes))
-        columns = _in_runs(dataset, columns, scales, attributes, given["record_ptr"])
-        scales += [dataset.attributes[name].channel for name in attributes]
+        changed, own = _with_runs(dataset, len(attributes))
+        given |= changed
+        mine = [dataset.attributes[name] for name in attributes]
+        last = changed["record_ptr"][1:] - len(mine)
+        places: list[Array] = [own] * len(columns) + [last + k for k in range(len(mine))]
+        columns += [one.code for one in mine]
+        scales += [one.channel for one in mine]
+        for k, (scale, place) in enumerate(zip(scales, places, strict=True)):
+            spread = np.full(own.size, scale.n_levels, np.int64)
+            spread[place] = columns[k]
+            columns[k] = spread
     joint = JointCodes.of(scales, columns)
     given |= {
         "record_code": joint.code,
@@ -226,16 +234,17 @@ def _origin(origin: Origin | None, names: tuple[str, ...]) -> Origin | None:
     return Origin(joint_dataset(origin.source, names), origin.defense, None)
 
 
-def _with_runs(dataset: Dataset, n: int) -> dict[str, Any]:
-    """Fields of a dataset that has `n` further items behind the others, held once by every record; lengths do not count them."""
-    records = np.arange(dataset.n_records + 1)
-    ptr = dataset.record_ptr + n * records
-    last = ptr[1:, None] - n + np.arange(n)
+def _with_runs(dataset: Dataset, n: int) -> tuple[dict[str, Any], Array]:
+    """Fields of a dataset that has `n` further items behind the others, held once by every record, and bool: its own entries.
+
+    Lengths do not count the further items.
+    """
+    ptr = dataset.record_ptr + n * np.arange(dataset.n_records + 1)
     own = np.ones(int(ptr[-1]), np.bool_)
-    own[last.reshape(-1)] = False
+    own[ptr[1:, None] - n + np.arange(n)] = False
     item = np.empty(own.size, np.min_scalar_type(max(dataset.n_items + n, 256)))
     item[own] = dataset.record_item
-    item[last] = dataset.n_items + np.arange(n)
+    item[~own] = np.tile(dataset.n_items + np.arange(n), dataset.n_records)
     tick = np.empty(0, dataset.record_tick.dtype)
     if dataset.has_time:
         tick = np.full(own.size, dataset.no_tick, dataset.record_tick.dtype)
@@ -246,30 +255,7 @@ def _with_runs(dataset: Dataset, n: int) -> dict[str, Any]:
         "record_item": item,
         "record_tick": tick,
         "supports": np.append(dataset.supports, np.full(n, dataset.n_records)),
-    }
-
-
-def _in_runs(
-    dataset: Dataset,
-    columns: list[Array],
-    scales: list[Channel],
-    attributes: tuple[str, ...],
-    ptr: Array,
-) -> list[Array]:
-    """Levels of the entries and of the attributes that follow them in each record, channel by channel."""
-    n = len(attributes)
-    last = ptr[1:, None] - n + np.arange(n)
-    own = np.ones(int(ptr[-1]), np.bool_)
-    own[last.reshape(-1)] = False
-    out = []
-    for column, scale in zip(columns, scales, strict=True):
-        out.append(np.full(own.size, scale.n_levels, np.int64))
-        out[-1][own] = column
-    for k, name in enumerate(attributes):
-        attribute = dataset.attributes[name]
-        out.append(np.full(own.size, attribute.channel.n_levels, np.int64))
-        out[-1][last[:, k]] = attribute.code
-    return out
+    }, own
 
 
 def channel_as_value(dataset: Catalog, name: str) -> Dataset:

@@ -232,7 +232,7 @@ class Dataset(DatasetSources, Catalog):
             raise ParameterError(f"n={n}: use at least one shard")
         size = block_size or fitting_block(self.n_records, self.n_items, self.n_entries)
         edges = np.linspace(0, self.n_records, min(n, self.n_records) + 1).astype(np.int64).tolist()
-        return [self._shard(lo, hi, size) for lo, hi in pairwise(edges)]
+        return self.shards_at(edges, size)
 
     def shards_at(self, edges: Iterable[int], block_size: int) -> list[Shard]:
         """Cut the records at the given indices (0 and N included) and index each range."""

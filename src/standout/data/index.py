@@ -147,7 +147,7 @@ class Shard:
         )
         return [self.slice(lo, hi) for lo, hi in pairwise(edges)]
 
-    def with_blocks(self, block_size: int, threads: int | None = None) -> Shard:
+    def with_blocks(self, block_size: int) -> Shard:
         """Shard of the same records in blocks of another size."""
         if not 1 <= block_size <= LARGEST_BLOCK:
             raise ParameterError(
@@ -164,7 +164,6 @@ class Shard:
             self.n_records,
             block_size,
             self.has_repeats,
-            threads,
         )
         made = replace(made, first_record=self.first_record)
         made.__dict__["lengths"] = self.lengths

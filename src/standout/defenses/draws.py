@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from standout.adversary.choosing import seed_of_turn, starts
+from standout.adversary.choosing import key_uniforms, seed_of_turn, starts, uniforms
 from standout.adversary.splitmix import jit, mix, start
 from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.purposes import PURPOSE_STAGE
-
-
-def seed_bits(seed: int) -> np.uint64:
-    """The seed as 64 bits."""
-    return np.uint64(int(seed) % 2**64)
 
 
 def stage_seed(seed: int, stage: int) -> int:
@@ -29,7 +24,7 @@ def entry_bits(dataset: Dataset, seed: int, purpose: int) -> Array:
     """uint64 per entry."""
     return np.asarray(
         _entry_bits(
-            seed_bits(seed),
+            np.uint64(int(seed) % 2**64),
             int(purpose),
             dataset.record_keys,
             dataset.record_ptr,
@@ -45,21 +40,12 @@ def entry_uniforms(dataset: Dataset, seed: int, purpose: int) -> Array:
 
 def record_uniforms(dataset: Dataset, seed: int, purpose: int) -> Array:
     """Uniform number in [0, 1) per record."""
-    return uniforms(starts(seed_bits(seed), int(purpose), dataset.record_keys))
+    return key_uniforms(seed, purpose, dataset.record_keys)
 
 
 def item_bits(n_items: int, seed: int, purpose: int) -> Array:
     """uint64 per item."""
-    return np.asarray(starts(seed_bits(seed), int(purpose), np.arange(n_items, dtype=np.uint64)))
-
-
-def uniforms(bits: Array) -> Array:
-    """Uniform numbers in [0, 1) from 64 random bits each.
-
-    >>> uniforms(np.array([0, 2**63], np.uint64)).tolist()
-    [0.0, 0.5]
-    """
-    return (bits >> np.uint64(11)).astype(np.float64) * (1.0 / 9007199254740992.0)
+    return starts(seed, purpose, np.arange(n_items, dtype=np.uint64))
 
 
 @jit

@@ -30,7 +30,6 @@ from standout.data.export import entry_days
 from standout.defenses.utility import Settings, UtilityTest
 from standout.defenses.utility_models import RankingSettings, RatingSettings
 from standout.defenses.utility_release import level_counts
-from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import attacks_of
 from standout.experiment.experiment import Experiment
@@ -261,8 +260,6 @@ class RiskTest:
         Number of records to attack; "all" or None for every eligible one.
     seed
         Random seed.
-    engine
-        Name of an engine, or an engine.
     """
 
     def __init__(
@@ -272,13 +269,12 @@ class RiskTest:
         attacks: Sequence[str | Attack] | None = None,
         targets: int | str | None = 1000,
         seed: int = 0,
-        engine: str | Engine = "memory",
     ) -> None:
         wanted = [default_adversary(source)] if adversaries is None else adversaries
         wanted = [wanted] if isinstance(wanted, Adversary) else list(wanted)
         if not wanted or any(not isinstance(who, Adversary) for who in wanted):
             raise ParameterError("adversaries: give one Adversary(knows=…, …) or several")
-        self.source, self.seed, self.engine = source, seed, engine
+        self.source, self.seed = source, seed
         self.adversaries = [fitting(who, source) for who in wanted]
         self.attacks = panel(attacks)
         eligible = self.adversaries[0].eligible(source)
@@ -304,9 +300,7 @@ class RiskTest:
         release is neither unique nor found. `credit` has one number per reported target for the
         worst measure, in the same order for every release.
         """
-        job = Experiment(
-            self.source, self.attacks, release=release, seed=self.seed, engine=self.engine
-        )
+        job = Experiment(self.source, self.attacks, release=release, seed=self.seed)
         done: list[tuple[dict[str, Outcomes], Hits]] = []
         for who in self.adversaries:
             people = job.people(who, self.targets)

@@ -152,14 +152,14 @@ def matched_profiles(source: Dataset, release: Dataset) -> ItemMap:
 
 def _profiles(dataset: Dataset) -> Array:
     """uint64 per item: equal for items that the same number of records hold, with the same values."""
-    total = starts(np.uint64(0), PURPOSE_LABELS, dataset.supports.astype(np.uint64))
+    total = starts(0, PURPOSE_LABELS, dataset.supports.astype(np.uint64))
     value = entry_values(dataset)
     if value is not None:
         # a sum over the entries does not depend on their order; 32 bits forgive the rounding of a
         # text file
         with np.errstate(over="ignore"):
             known = np.where(np.isnan(value), np.inf, value).astype(np.float32) + np.float32(0)
-        term = starts(np.uint64(1), PURPOSE_LABELS, known.view(np.uint32).astype(np.uint64))
+        term = starts(1, PURPOSE_LABELS, known.view(np.uint32).astype(np.uint64))
         np.add.at(total, dataset.record_item, term)
     return np.asarray(total)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from standout.adversary.choosing import uniforms
 from standout.arrays import Array
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days, entry_records, entry_values
@@ -51,7 +52,7 @@ class SwapEntries(Defense):
         order = np.argsort(bits, kind="stable")
         half = order.size // 2
         one, other = order[: 2 * half : 2], order[1 : 2 * half : 2]
-        decision = draws.uniforms(draws.entry_bits(source, seed, PURPOSE_SWAP)[one])
+        decision = uniforms(draws.entry_bits(source, seed, PURPOSE_SWAP)[one])
         record = entry_records(source)
         chosen = (decision < self.share) & (record[one] != record[other])
         if not chosen.any():
@@ -93,7 +94,7 @@ class SwapAttributes(Defense):
                 f"{self.name} exchanges values and times, and the data has neither: leave it out"
             )
         bits = draws.entry_bits(source, seed, PURPOSE_ATTRIBUTES)
-        chosen = np.flatnonzero(draws.uniforms(bits) < self.share)
+        chosen = np.flatnonzero(uniforms(bits) < self.share)
         if not chosen.size:
             return source
         item = source.record_item[chosen]
@@ -157,7 +158,7 @@ class RandomizedResponse(Defense):
         start = np.cumsum(count) - count
         comes_from = np.arange(source.n_entries)
         # an item that nobody holds has no values and times to give: the entry keeps its own
-        giver = start[new] + (draws.uniforms(bits[lie]) * count[new]).astype(np.int64)
+        giver = start[new] + (uniforms(bits[lie]) * count[new]).astype(np.int64)
         comes_from[lie] = np.where(
             count[new] > 0, by_item[np.minimum(giver, by_item.size - 1)], comes_from[lie]
         )

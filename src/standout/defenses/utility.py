@@ -9,7 +9,13 @@ from standout.data.dataset import Dataset
 from standout.defenses import utility_counts as counts
 from standout.defenses import utility_models as models
 from standout.defenses.utility_models import RankingSettings, RatingSettings
-from standout.defenses.utility_release import SHARE, Matrix, Split, exact_mean, hold_out, matrix_of
+from standout.defenses.utility_release import (
+    HeldOut,
+    Matrix,
+    exact_mean,
+    hold_out,
+    matrix_of,
+)
 from standout.errors import EligibilityError
 
 MEASURES = ("ndcg", "recall", "rating", "popularity", "pairs", "time", "entries")
@@ -60,10 +66,6 @@ class UtilityTest:
         Random seed of the split, of the models and of the sample of tested people.
     settings
         Settings of the models. Default: tuned on this data.
-    share
-        Share of each person's items that is held out.
-    most
-        Tested people; more are sampled.
     """
 
     def __init__(
@@ -71,13 +73,9 @@ class UtilityTest:
         source: Dataset,
         seed: int = 0,
         settings: Settings | None = None,
-        *,
-        share: float = SHARE,
-        most: int = models.MOST_PEOPLE,
     ) -> None:
-        self.split: Split = hold_out(source, seed, share)
-        self.seed, self._most = seed, most
-        self._given = settings
+        self.split: HeldOut = hold_out(source, seed)
+        self.seed, self._given = seed, settings
 
     @cached_property
     def settings(self) -> Settings:
@@ -109,7 +107,7 @@ class UtilityTest:
     @cached_property
     def popularity_losses(self) -> dict[str, float]:
         """Loss of recommending the most popular items to everyone: the loss of a release without information about people."""
-        ndcg, recall = models.rank_by_popularity(self.split, self.seed, self._most)
+        ndcg, recall = models.rank_by_popularity(self.split, self.seed)
         whole = self.undefended
         return {
             "ndcg": 1 - exact_mean(ndcg) / whole.ndcg,
@@ -128,7 +126,7 @@ class UtilityTest:
         """Utility of a release of the training data (`split.train`)."""
         train = self.split.train
         matrix = self._matrix if release is train else matrix_of(train, release)
-        ndcg, recall = models.rank(self.split, matrix, self.settings.ranking, self.seed, self._most)
+        ndcg, recall = models.rank(self.split, matrix, self.settings.ranking, self.seed)
         rating = self.settings.rating
         return Utility(
             ndcg=exact_mean(ndcg),

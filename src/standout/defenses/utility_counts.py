@@ -76,13 +76,13 @@ def pairs_error(top: Pairs, release: Matrix) -> float:
     return float(np.abs(before - after).sum() / before.sum())
 
 
-def top_pairs(source: Matrix, n: int = TOP_PAIRS) -> Pairs:
+def top_pairs(source: Matrix) -> Pairs:
     """Items of the most frequent pairs, and the share of people who hold both. Ties go to the items of lower index."""
     counts = np.bincount(source.pairs.indices, minlength=source.pairs.shape[1])
     popular = np.sort(np.argsort(-counts, kind="stable")[:MOST_ITEMS])
     part = sparse.csr_matrix(source.pairs[:, popular], dtype=np.float32)
     together = sparse.triu(part.T @ part, k=1).tocoo()
-    order = np.lexsort((together.col, together.row, -together.data))[:n]
+    order = np.lexsort((together.col, together.row, -together.data))[:TOP_PAIRS]
     share = together.data[order].astype(np.float64) / max(source.pairs.shape[0], 1)
     return popular[together.row[order]], popular[together.col[order]], share
 

@@ -29,8 +29,8 @@ from standout.data.export import entry_records
 from standout.data.purposes import PURPOSE_FACTORS, PURPOSE_TUNING
 from standout.data.values import grid_step
 from standout.defenses.utility_release import (
+    HeldOut,
     Matrix,
-    Split,
     exact_mean,
     hold_out,
     level_counts,
@@ -90,7 +90,10 @@ def library() -> Any:
 
 
 def rank(
-    split: Split, matrix: Matrix, settings: RankingSettings, seed: int = 0, most: int = MOST_PEOPLE
+    split: HeldOut,
+    matrix: Matrix,
+    settings: RankingSettings,
+    seed: int = 0,
 ) -> Quality:
     """Train on a release and recommend to the people with held-out items: NDCG@10 and recall@20 of each tested person.
 
@@ -104,16 +107,14 @@ def rank(
         Settings of the model.
     seed
         Random seed of the model and of the sample of people.
-    most
-        Tested people.
     """
-    people = people_to_test(split, most, seed)
+    people = people_to_test(split, MOST_PEOPLE, seed)
     return _judged(split, people, recommend(split, matrix, people, settings, seed))
 
 
-def rank_by_popularity(split: Split, seed: int = 0, most: int = MOST_PEOPLE) -> Quality:
+def rank_by_popularity(split: HeldOut, seed: int = 0) -> Quality:
     """Recommend the most popular items of the training data that the person does not hold, the same for everyone."""
-    train, people = split.train, people_to_test(split, most, seed)
+    train, people = split.train, people_to_test(split, MOST_PEOPLE, seed)
     order = np.argsort(-train.supports, kind="stable")
     top = np.full((people.size, RECALL_AT), -1, np.int64)
     for k, r in enumerate(people.tolist()):
@@ -125,7 +126,7 @@ def rank_by_popularity(split: Split, seed: int = 0, most: int = MOST_PEOPLE) -> 
     return _judged(split, people, top)
 
 
-def _judged(split: Split, people: Array, top: Array) -> Quality:
+def _judged(split: HeldOut, people: Array, top: Array) -> Quality:
     """Quality of lists of items, one per person; -1 = none."""
     held = _csr(split.train, split.record, split.item)[people]
     found = np.zeros(top.shape, np.bool_)
@@ -138,7 +139,7 @@ def _judged(split: Split, people: Array, top: Array) -> Quality:
 
 
 def recommend(
-    split: Split, matrix: Matrix, people: Array, settings: RankingSettings, seed: int = 0
+    split: HeldOut, matrix: Matrix, people: Array, settings: RankingSettings, seed: int = 0
 ) -> Array:
     """(people, 20) items of the training data, best first; -1 = none.
 
@@ -178,7 +179,7 @@ def recommend(
 
 
 def tune_ranking(
-    split: Split, seed: int = 0, grid: Sequence[RankingSettings] = RANKING_GRID
+    split: HeldOut, seed: int = 0, grid: Sequence[RankingSettings] = RANKING_GRID
 ) -> RankingSettings:
     """Settings with the best NDCG@10 on undefended data: part of the training data is held out once more.
 
@@ -279,7 +280,7 @@ class RatingModel:
 
 
 def rating_error(
-    split: Split, matrix: Matrix, settings: RatingSettings, seed: int = 0
+    split: HeldOut, matrix: Matrix, settings: RatingSettings, seed: int = 0
 ) -> float | None:
     """Root mean squared error on the held-out values; None if the release has no values.
 
@@ -296,7 +297,7 @@ def rating_error(
     return math.sqrt(exact_mean((np.clip(guess, low, high) - scale(split.value[known])) ** 2))
 
 
-def constant_error(split: Split) -> float | None:
+def constant_error(split: HeldOut) -> float | None:
     """Root mean squared error if the mean of the training data is predicted for every held-out pair; None without values."""
     known = ~np.isnan(split.value)
     if not known.any() or not split.train.has_value:
@@ -307,7 +308,7 @@ def constant_error(split: Split) -> float | None:
     return math.sqrt(exact_mean((scale(split.value[known]) - mean) ** 2))
 
 
-def tune_rating(split: Split, seed: int = 0) -> RatingSettings:
+def tune_rating(split: HeldOut, seed: int = 0) -> RatingSettings:
     """Settings with the smallest error on undefended data: part of the training data is held out once more."""
     try:
         inner = hold_out(split.train, seed)

@@ -25,7 +25,7 @@ SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Split:
+class HeldOut:
     """Training data and held-out (person, item) pairs. A person's pair is either in the training data or held out."""
 
     train: Dataset
@@ -43,7 +43,7 @@ class Split:
         return np.unique(self.record)
 
 
-def hold_out(source: Dataset, seed: int = 0, share: float = SHARE) -> Split:
+def hold_out(source: Dataset, seed: int = 0, share: float = SHARE) -> HeldOut:
     """Hold out a share of each person's items, chosen by a hash of (seed, contents of the record, item).
 
     A person with L items keeps L - ⌊share·L + 1/2⌋ of them for training. All entries of a repeated
@@ -77,7 +77,7 @@ def hold_out(source: Dataset, seed: int = 0, share: float = SHARE) -> Split:
     first = _starts_of_pairs(record, item)
     value = entry_values(source)
     means = pair_means(first, None if value is None else value[held])
-    return Split(source.with_entries(~held), record[first], item[first], means)
+    return HeldOut(source.with_entries(~held), record[first], item[first], means)
 
 
 def _starts_of_pairs(record: Array, item: Array) -> Array:
@@ -102,12 +102,12 @@ def exact_mean(values: Array) -> float:
     return math.fsum(values.tolist()) / values.size
 
 
-def people_to_test(split: Split, most: int, seed: int = 0) -> Array:
+def people_to_test(split: HeldOut, most: int, seed: int = 0) -> Array:
     """Records to test recommendations on: those with held-out pairs, at most `most` of them, chosen by hash."""
     people = split.people
     if people.size <= most:
         return people
-    key = starts(np.uint64(seed % 2**64), PURPOSE_TESTED, split.train.record_keys[people])
+    key = starts(seed, PURPOSE_TESTED, split.train.record_keys[people])
     return np.sort(people[np.argsort(key, kind="stable")[:most]])
 
 

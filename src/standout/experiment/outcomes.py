@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from standout.adversary.choosing import starts
+from standout.adversary.choosing import key_uniforms, starts
 from standout.adversary.knowledge import Knowledge
 from standout.arrays import Array
 from standout.attacks.attack import Attack
@@ -49,11 +49,10 @@ class Truth:
         seed
             Random seed.
         """
-        number = np.uint64(seed % 2**64)
-        order = np.argsort(starts(number, PURPOSE_SPLIT, keys), kind="stable")
+        order = np.argsort(starts(seed, PURPOSE_SPLIT, keys), kind="stable")
         calibration = np.zeros(persons.size, np.bool_)
         calibration[order[: persons.size // 2]] = True
-        pick = (starts(number, PURPOSE_TIES, keys) >> np.uint64(11)) / 2.0**53
+        pick = key_uniforms(seed, PURPOSE_TIES, keys)
         return cls(persons if place is None else place[persons], calibration, pick)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -13,7 +12,7 @@ from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack, attack
 from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, SWEEPS, TARGETS
-from standout.data.whole_file import check_regular
+from standout.audit.sweep_file import read_toml
 from standout.errors import InputError, ParameterError
 from standout.gate.fields import (
     COUNT,
@@ -41,7 +40,6 @@ MEASURES = (*RISK, *HARM)
 
 ALIASES = {"hit": "found"}
 
-MOST_BYTES = 2**20
 END = "[end]"
 """Last line of a policy file: a file that was cut off, and so lacks limits, does not have it."""
 
@@ -162,26 +160,12 @@ class Policy:
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a TOML file."""
-        try:
-            with check_regular(path).open("rb") as file:
-                content = file.read(MOST_BYTES + 1)
-            if len(content) > MOST_BYTES:
-                raise InputError(
-                    f"policy {str(path)!r} is larger than {MOST_BYTES:,} bytes: is it a policy?"
-                )
-            written = content.decode("utf-8")
-            made = cls.from_dict(tomllib.loads(written))
-        except OSError as error:
-            raise InputError(f"cannot read policy {str(path)!r}: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise InputError(f"policy {str(path)!r} is not UTF-8 text") from None
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"policy {str(path)!r} is not TOML: {str(error)[:200]}") from None
-        except RecursionError:
-            raise InputError(f"policy {str(path)!r} is nested too deeply") from None
+        name = f"policy {str(path)!r}"
+        written, content = read_toml(path, name, "policy")
+        made = cls.from_dict(content)
         if last_line(written) != END:
             raise InputError(
-                f"policy {str(path)!r} does not end with the line {END}: limits may be missing from its end. If the file is "
+                f"{name} does not end with the line {END}: limits may be missing from its end. If the file is "
                 f"complete, add this as its last line:\n{END}"
             )
         return made

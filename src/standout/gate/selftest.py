@@ -79,9 +79,7 @@ def _planted(part: Dataset, seed: int) -> tuple[Dataset, Array]:
     """The part with the planted people, and their record indices: the single ones first, then both of each pair."""
     n_people = N_ALONE + N_PAIRS
     n_own = min(MOST_KNOWN, part.n_items + 1)
-    random = np.random.default_rng(
-        starts(np.uint64(seed % 2**64), PURPOSE_PLANTS, np.arange(4, dtype=np.uint64))
-    )
+    random = np.random.default_rng(starts(seed, PURPOSE_PLANTS, np.arange(4, dtype=np.uint64)))
     record = part.n_records + np.arange(n_people + N_PAIRS)
     item, entry = [], []
     for k in range(n_people):

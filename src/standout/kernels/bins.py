@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from standout.arrays import Array
-from standout.kernels.levels import SLACK, LevelSums, nearest_level
+from standout.kernels.levels import SLACK, LevelKernel, LevelSums, nearest_level
 
 MOST_REGULAR = 64
 """Evenly spaced scales up to this many levels are assumed to clip errors at their ends."""
@@ -85,12 +85,8 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class LevelBins(Bins):
+class LevelBins(Bins, LevelKernel):
     """Bins of value errors: `share[b]` is uniform over the levels in the bin; errors are clipped to a short regular scale."""
-
-    def table(self, known: Array, levels: Array) -> Array:
-        """(facts, levels): probability of the level nearest to the known value."""
-        return self.chances(known[:, None], np.arange(levels.size)[None, :], levels)
 
     def chances(self, known: Array, code: Array, levels: Array) -> Array:
         """Probability of the level nearest to each known value, pair by pair; the two arrays are broadcast."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -33,7 +33,7 @@ class LevelSums(NamedTuple):
     """bool: whether some K is neither 0 nor 1."""
 
 
-class LevelKernel(Protocol):
+class LevelKernel(ABC):
     """Probability of each known value, given the candidate's.
 
     A row of a table holds probabilities or densities, the same for all levels of the row, so that
@@ -41,17 +41,19 @@ class LevelKernel(Protocol):
     ratios.
     """
 
-    def table(self, known: Array, levels: Array) -> Array:
-        """(facts, levels): K(known value | level)."""
-        ...
-
+    @abstractmethod
     def chances(self, known: Array, code: Array, levels: Array) -> Array:
         """K(known value | levels[code]), pair by pair; the two arrays are broadcast."""
-        ...
+
+    def table(self, known: Array, levels: Array) -> Array:
+        """(facts, levels): K(known value | level)."""
+        return self.chances(known[:, None], np.arange(levels.size)[None, :], levels)
 
     def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
         """Sums over all levels, weighted by a number per level."""
-        ...
+        table = self.table(known, levels)
+        moved = ((table > 0) & (table != 1.0)).any(axis=1)
+        return LevelSums(table @ weight, (table > 0).sum(axis=1), moved)
 
 
 class Errors(NamedTuple):
@@ -66,16 +68,8 @@ class Errors(NamedTuple):
     high: float
 
 
-class ErrorKernel(ABC):
+class ErrorKernel(LevelKernel):
     """A kernel whose errors are uniform: an adversary's. Its draw follows from `errors`."""
-
-    @abstractmethod
-    def chances(self, known: Array, code: Array, levels: Array) -> Array:
-        """K(known value | levels[code]), pair by pair; the two arrays are broadcast."""
-
-    def table(self, known: Array, levels: Array) -> Array:
-        """(facts, levels): K(known value | level)."""
-        return self.chances(known[:, None], np.arange(levels.size)[None, :], levels)
 
     def sums(self, known: Array, levels: Array, weight: Array) -> LevelSums:
         """Sums over all levels, weighted by a number per level: over those in reach, in parts that fit into memory."""

@@ -41,7 +41,7 @@ class MentionPopularity:
     def of(cls, dataset: Dataset, facts: Facts) -> MentionPopularity:
         """Count mentions, and choose the strength that predicts each person's mentions best from those of all others."""
         count = np.bincount(facts.item[facts.item >= 0], minlength=dataset.n_items)
-        known = Known.of(dataset, facts, np.full(facts.n_queries, -1, np.int64))
+        known = Known.of(dataset, facts, facts.nobody)
         tried = [cls(count, s * dataset.n_items) for s in STRENGTHS]
         return max(tried, key=lambda one: float(np.log(one.share(known, own=True)).sum()))
 

@@ -67,7 +67,7 @@ class FitFacts:
     ) -> FitFacts:
         """Bind the facts and count how often they agree by chance."""
         facts = knowledge.bind(dataset)
-        known = Known.of(dataset, facts, np.full(facts.n_queries, -1, np.int64))
+        known = Known.of(dataset, facts, facts.nobody)
         share, group = mentions.share(known, own=True), classes(facts, len(noise.e))
         return cls(dataset, known, share, group, agreement_by_chance(known, noise))
 

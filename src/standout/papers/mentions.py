@@ -146,7 +146,7 @@ def simulate_mentions(dataset: Dataset, n: int | None = None, seed: int = 0) -> 
         Random seed, any whole number.
     """
     wanted = sum(PAPER_USERS) if n is None else n
-    keys = starts(np.uint64(seed % 2**64), PURPOSE_MENTIONS, dataset.record_keys)
+    keys = starts(seed, PURPOSE_MENTIONS, dataset.record_keys)
     targets = np.argsort(keys, kind="stable")[: min(wanted, dataset.n_records)]
     if not targets.size:
         raise EligibilityError("no record to simulate mentions for")

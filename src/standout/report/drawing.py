@@ -126,11 +126,11 @@ class Chart:
         """SVG text, with space for a font that is wider than the one measured."""
         return spec_svg(self.spec(width))
 
-    def to_bytes(self, form: str, width: int = WIDE) -> bytes:
+    def to_bytes(self, form: str) -> bytes:
         """File contents as svg, png or pdf, on white."""
         if form not in FORMATS:
             raise ParameterError(f"no picture format {form!r}. Formats: {', '.join(FORMATS)}")
-        return picture(self.spec(width), form)
+        return picture(self.spec(), form)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """For notebooks: interactive if Vega-Lite is available, else a picture."""

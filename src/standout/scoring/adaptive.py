@@ -20,7 +20,7 @@ from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.chances import seek
 from standout.scoring.exact import to_integer
 from standout.scoring.factors import factors_of
-from standout.scoring.listed import ListedKernel
+from standout.scoring.kernels import Kernel
 from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import Plan, Tables
@@ -225,4 +225,4 @@ def same_scores(a: Plan, b: Plan) -> bool:
     return False
 
 
-KERNEL = ListedKernel(run_blocks, mass_blocks, score_record, all_scores, for_shard, same_scores)
+KERNEL = Kernel(run_blocks, mass_blocks, score_record, all_scores, for_shard, same_scores)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from standout.arrays import Array
-from standout.data.index import Shard
 from standout.scoring.fill import add_facts, contribution, fill, finish, n_postings
 from standout.scoring.fill_odds import event_odds, fixed_log, log_of_length
-from standout.scoring.kernels import same_tables
+from standout.scoring.kernels import Kernel
 from standout.scoring.mass import mass_filtered, mass_over, mass_touched
 from standout.scoring.partials import LOWEST, Partials
-from standout.scoring.plan import VETO, Combine, Plan, Tables
+from standout.scoring.plan import VETO, Combine, Tables
 from standout.scoring.postings import (
     KernelVariant,
     Postings,
@@ -24,8 +23,6 @@ from standout.scoring.postings import (
     jit,
     jit_bare,
     make_scratch,
-    postings,
-    variant_of,
 )
 from standout.scoring.rules import allowed, passes, rule_of
 from standout.scoring.summarize import summarize_block, summarize_touched, zeros_cannot_win
@@ -243,57 +240,4 @@ def all_scores(
                     acc[k] = LOWEST
 
 
-class TableKernel:
-    """Kernel of plans whose contributions come from the tables of `Plan.tables` alone."""
-
-    def score(
-        self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials
-    ) -> None:
-        """Add all records to the partials."""
-        run_blocks(
-            queries,
-            postings(shard, plan.factor, plan.places),
-            plan.tables,
-            variant_of(plan),
-            watch,
-            out,
-        )
-
-    def mass(
-        self,
-        shard: Shard,
-        plan: Plan,
-        queries: tuple[int, int],
-        top: Array,
-        beta: Array,
-        out: Array,
-    ) -> None:
-        """Add Σ exp(beta · (score - top)) over the candidates to `out`."""
-        mass_blocks(
-            queries,
-            postings(shard, plan.factor, plan.places),
-            plan.tables,
-            variant_of(plan),
-            top,
-            beta,
-            out,
-        )
-
-    def score_record(self, shard: Shard, plan: Plan, record: Array, out: Array) -> None:
-        """Put the score of one record per query into `out`."""
-        score_record(
-            postings(shard, plan.factor, plan.places), plan.tables, variant_of(plan), record, out
-        )
-
-    def all_scores(self, shard: Shard, plan: Plan, queries: tuple[int, int], out: Array) -> None:
-        """Put the scores (some queries, records of the shard) into `out`."""
-        all_scores(
-            queries, postings(shard, plan.factor, plan.places), plan.tables, variant_of(plan), out
-        )
-
-    def same_scores(self, a: Plan, b: Plan) -> bool:
-        """Whether two plans give every record the same score, but for the records that they exclude."""
-        return same_tables(a, b)
-
-
-KERNEL = TableKernel()
+KERNEL = Kernel(run_blocks, mass_blocks, score_record, all_scores)

@@ -17,8 +17,7 @@ from standout.formulas.pick_order import log_weighted_wrong
 from standout.scoring.chances import fine_events, pair_chances, seek
 from standout.scoring.exact_scratch import ExactScratch, held_order, make_exact_scratch
 from standout.scoring.factors import NO_FACTOR, factors_of
-from standout.scoring.kernels import same_arrays, same_tables
-from standout.scoring.listed import ListedKernel
+from standout.scoring.kernels import Kernel, same_arrays, same_tables
 from standout.scoring.mass import exponential
 from standout.scoring.partials import LOWEST, Partials
 from standout.scoring.plan import SCORE_LIMIT, ExactTables, Plan, Tables
@@ -367,4 +366,4 @@ def same_scores(a: Plan, b: Plan) -> bool:
     return same_tables(a, b) and same_arrays(a.exact, b.exact, _OF_WRONG_ITEMS)
 
 
-KERNEL = ListedKernel(run_blocks, mass_blocks, score_record, all_scores, for_shard, same_scores)
+KERNEL = Kernel(run_blocks, mass_blocks, score_record, all_scores, for_shard, same_scores)

@@ -7,25 +7,24 @@ are counted without being read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from standout.arrays import Array
-from standout.data.index import Shard
+from standout.data.tasks import Range
+from standout.scoring import cpu
 from standout.scoring.chances import seek
-from standout.scoring.cpu import TableKernel
 from standout.scoring.fill import contribution
 from standout.scoring.partials import NO_RECORD, Partials
-from standout.scoring.plan import VETO, Plan, Tables, Tie
+from standout.scoring.plan import VETO, Tables, Tie
 from standout.scoring.postings import (
     KernelVariant,
     Postings,
     jit,
     jit_bare,
     jit_inline,
-    postings,
-    variant_of,
 )
 from standout.scoring.rules import key_of
 from standout.scoring.summarize import add_candidate, insert
@@ -257,24 +256,18 @@ def run_blocks(
     )
 
 
-class LeastKernel(TableKernel):
-    """Kernel of plans whose score is the least contribution."""
-
-    def score(
-        self, shard: Shard, plan: Plan, queries: tuple[int, int], watch: Array, out: Partials
-    ) -> None:
-        """Add all records to the partials."""
-        if plan.filtered or plan.tie == Tie.HASH or out.beta.size:
-            super().score(shard, plan, queries, watch, out)
-        else:
-            run_blocks(
-                queries,
-                postings(shard, places=plan.places),
-                plan.tables,
-                variant_of(plan),
-                watch,
-                out,
-            )
+def score_blocks(
+    queries: Range,
+    post: Postings,
+    plan: Tables,
+    how: KernelVariant,
+    watch: Array,
+    out: Partials,
+) -> None:
+    """Add all records to the partials, by `run_blocks` where it can."""
+    special = how.filtered or how.tie == Tie.HASH or out.beta.size
+    run = cpu.run_blocks if special else run_blocks
+    run(queries, post, plan, how, watch, out)
 
 
-KERNEL = LeastKernel()
+KERNEL = replace(cpu.KERNEL, run_blocks=score_blocks)

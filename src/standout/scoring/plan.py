@@ -271,7 +271,7 @@ class Plan:
         return lowest > VETO // 2 and self.gap_shift == 0
 
     def score(self, integer: Array) -> Array:
-        """Scores from the integers of a kernel, one per query."""
+        """Scores from the integers of a kernel, one per query in the last dimension."""
         return np.asarray(self.base + integer / self.scale, dtype=np.float64)
 
     def integer(self, score: Array) -> Array:

@@ -240,7 +240,7 @@ def _points_of(x: Any, name: str) -> Array:
 
 def _draw(dataset: Dataset, who: Any, eligible: Array, n: int, runs: int, seed: int) -> Draws:
     """Targets and knowledge of each run, a function of (seed, run)."""
-    seeds = starts(np.uint64(seed % 2**64), PURPOSE_RUN, np.arange(runs, dtype=np.int64))
+    seeds = starts(seed, PURPOSE_RUN, np.arange(runs, dtype=np.int64))
     out = []
     for s in seeds:
         y = sample_targets(dataset, eligible, n, int(s))
@@ -267,7 +267,7 @@ def _similar(
     step = max(1, MOST_SCORES // dataset.n_records)
     for lo in range(0, facts.n_queries, step):
         part = facts.part(lo, min(lo + step, facts.n_queries))
-        known = Known.of(dataset, part, np.full(part.n_queries, -1, np.int64))
+        known = Known.of(dataset, part, part.nobody)
         plan = known.plan(Combine.SUM, similarity_table(known), np.zeros((known.item.size, 1)))
         m = np.diff(part.query_ptr)
         # each contribution was rounded once: records at the threshold are included

@@ -274,7 +274,8 @@ def known_s(dataset: Dataset, aux: Knowledge, record: Array) -> Array:
     from standout.attacks.events import events_of
     from standout.attacks.tables import Known
 
-    known = Known.of(dataset, aux.bind(dataset), np.full(aux.n_queries, -1, np.int64))
+    facts = aux.bind(dataset)
+    known = Known.of(dataset, facts, facts.nobody)
     best, table = np.zeros(known.item.size), similarity_table(known)
     found = events_of(dataset, known, record[:, None])
     fact = at = found.fact[found.cell]

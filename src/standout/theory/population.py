@@ -226,7 +226,7 @@ def _delta(dataset: Dataset, who: Adversary, epsilon: float, seed: int) -> float
 def _subset_order(dataset: Dataset, first: Array, seed: int, draw: int) -> Array:
     """All records: the targets, then the others in an order that depends on (seed, draw, contents of the record)."""
     others = np.setdiff1d(np.arange(dataset.n_records, dtype=np.int64), first)
-    key = starts(np.uint64(seed % 2**64), PURPOSE_SUBSET + draw, dataset.record_keys[others])
+    key = starts(seed, PURPOSE_SUBSET + draw, dataset.record_keys[others])
     return np.concatenate([first, others[np.argsort(key, kind="stable")]])
 
 

@@ -158,12 +158,12 @@ def _limit_of_group() -> float:
         return float("inf")
 
 
-def needed_memory(path: Any, table: str | None = None) -> float | None:
+def needed_memory(path: Any) -> float | None:
     """Bytes that reading and attacking the source in memory takes, about; None where nothing says it beforehand."""
     try:
         if remote_of(path) is not None or path == "-":
             return None
-        n_rows = _rows(find_source(path, table))
+        n_rows = _rows(find_source(path))
     except (StandoutError, OSError, ValueError):  # reading reports it
         return None
     return None if n_rows is None else n_rows * PER_ENTRY + min(WHILE_READING, 100.0 * n_rows)

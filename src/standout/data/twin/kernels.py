@@ -39,7 +39,7 @@ class People(NamedTuple):
     """Cap on the entries of a record."""
 
 
-class Catalog(NamedTuple):
+class ItemModel(NamedTuple):
     """Parameters of the items and values of a record's entries."""
 
     class_edges: Array
@@ -233,7 +233,7 @@ def _schedule(
 
 
 @njit(cache=True)
-def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
+def _mix_groups(catalog: ItemModel, c: int, taste: Array, mixed: Array) -> None:
     """Fill `mixed` with the record's own draw weight of every item, before age."""
     mixed[:] = 0.0
     for g in range(taste.size):
@@ -244,7 +244,7 @@ def _mix_groups(catalog: Catalog, c: int, taste: Array, mixed: Array) -> None:
 @njit(cache=True)
 def _sweep(
     state: Array,
-    catalog: Catalog,
+    catalog: ItemModel,
     mixed: Array,
     day: int,
     count: int,
@@ -284,7 +284,7 @@ def _sweep(
 @njit(cache=True)
 def _propose(
     state: Array,
-    catalog: Catalog,
+    catalog: ItemModel,
     c: int,
     groups: Array,
     day: int,
@@ -332,7 +332,7 @@ def draw_entries(
     stop: int,
     seed: int,
     people: People,
-    catalog: Catalog,
+    catalog: ItemModel,
     record: Array,
     item: Array,
     value: Array,

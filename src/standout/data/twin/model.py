@@ -29,7 +29,7 @@ from standout.data.twin.items import (
     settled,
     target_support,
 )
-from standout.data.twin.kernels import Z_MAX, Catalog, People, draw_people
+from standout.data.twin.kernels import Z_MAX, ItemModel, People, draw_people
 
 FIRST_DAY = dt.date(1999, 11, 11)
 N_DAYS = (dt.date(2005, 12, 31) - FIRST_DAY).days + 1
@@ -81,17 +81,16 @@ def real_marginals() -> dict[str, Any]:
     return out
 
 
+SCORES = np.linspace(-Z_MAX, Z_MAX, 2001)
+"""Normal scores at which quantile functions are tabulated."""
+
+
 def normal_scores(levels: Array) -> Array:
     """Normal scores of quantile levels; 0 and 1 stand for the extremes of half a million draws."""
     from statistics import NormalDist
 
     inverse = NormalDist().inv_cdf
     return np.array([inverse(float(min(max(q, 1e-6), 1 - 1e-6))) for q in levels])
-
-
-def score_grid(size: int = 2001) -> Array:
-    """Normal scores at which quantile functions are tabulated."""
-    return np.linspace(-Z_MAX, Z_MAX, size)
 
 
 def month_of_day() -> tuple[Array, list[str]]:
@@ -118,7 +117,7 @@ def _joining(real: dict[str, Any]) -> Array:
 def _match_distinct_days(people: People, target: Array, levels: Array) -> People:
     """Adjust the raw quantiles of distinct days until, after the caps by entries and span, they equal the real ones."""
     z = normal_scores(levels)
-    grid = score_grid()
+    grid = SCORES
     # 5 to 10 % of the records have one day, and the first-day shares indicate about 5 %
     knots = np.log(np.where(target > 1, target, np.where(levels < 0.05, 1.0, ONE_DAY)))
     pilot = np.empty((40_000, 4), np.int64)
@@ -161,7 +160,7 @@ def people_model(n_items: int, mean_length: float) -> People:
     real = real_marginals()
     levels = np.array(real["quantile_levels"])
     z = normal_scores(levels)
-    grid = score_grid()
+    grid = SCORES
     scale = mean_length / real["mean_entries_per_record"]
     people = People(
         join_cdf=_joining(real),
@@ -178,7 +177,7 @@ def people_model(n_items: int, mean_length: float) -> People:
 
 
 @lru_cache(maxsize=4)
-def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Catalog]:
+def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, ItemModel]:
     """All tables of the kernel."""
     real = real_marginals()
     people = people_model(n_items, mean_length)
@@ -196,4 +195,4 @@ def twin_model(n_items: int, mean_length: float, seed: int) -> tuple[People, Cat
     tables = alias_tables(weight, affinity, availability)
     label = rng.permutation(n_items).astype(np.int32)
     knobs = np.array([TASTE_SPREAD, LENIENCY])
-    return people, Catalog(edges, *tables, entry_day, profile, quality, cuts, label, knobs)
+    return people, ItemModel(edges, *tables, entry_day, profile, quality, cuts, label, knobs)
