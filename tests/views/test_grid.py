@@ -335,6 +335,8 @@ def test_a_release_without_items_is_read_as_its_source(tmp_path):
     rows().to_csv(source, index=False)
     data = so.Dataset.read(source, **PLACE)
     release = tmp_path / "b.csv"
-    rows().iloc[::2].to_csv(release, index=False)
+    # what could be an item there is none in the source
+    rows().iloc[::2].assign(venue=1).to_csv(release, index=False)
     read = read_release(release, data, PLACE, None)
-    assert read.fingerprint == so.Dataset.read(release, **PLACE).fingerprint
+    assert read.fingerprint == so.Dataset.read(release, item=None, **PLACE).fingerprint
+    assert read.n_items > 1
