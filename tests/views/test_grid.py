@@ -10,10 +10,13 @@ import pandas as pd
 import pytest
 
 import standout as so
+from standout.adversary.seen import channels_known
 from standout.audit.notes import not_known
 from standout.cli.reading import read_release
+from standout.data.whole import whole_of
 from standout.errors import ColumnError, InputError, ParameterError
 from standout.formulas.grid import grid_cell, grid_center, n_grid_columns, n_grid_rows
+from standout.gate.columns import column_list
 from standout.views.grid import GridView
 from standout.views.view import parse_view, see
 
@@ -281,6 +284,21 @@ def test_a_grid_says_what_is_known_of_places_and_which_channels_it_shows():
     assert who.to_dict()["view"] == "grid:1.5km"
     assert not_known(data, [so.Adversary(knows=2)]) == ["the channel lat", "the channel lon"]
     assert not_known(data, [who]) == []
+
+
+def test_coordinates_that_are_the_items_are_measured_by_every_adversary():
+    table = rows().assign(venue=1)
+    items = [so.Adversary(knows=2)]
+    assert not_known(so.Dataset.from_frame(table, item=None, **PLACE), items) == []
+    beside = so.Dataset.from_frame(table, item="venue", **PLACE)
+    assert not_known(beside, items) == ["the channel lat", "the channel lon"]
+    for data, known, status in (
+        (so.Dataset.from_frame(table, item=None, **PLACE), (), "measured"),
+        (beside, (), "not measured"),
+        (beside, channels_known(so.Adversary(knows=2, view="grid:1km")), "measured"),
+    ):
+        listed = {c["name"]: c["status"] for c in column_list(whole_of(data), known)}
+        assert listed["latitude"] == listed["lng"] == status
 
 
 def test_the_sample_of_people_of_a_release_holds_after_the_grid():

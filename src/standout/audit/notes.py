@@ -12,6 +12,7 @@ from standout.audit.related import relation_notes
 from standout.audit.sweep import AMOUNTS
 from standout.data.catalog import Catalog
 from standout.data.channels import further_channels, level_names
+from standout.data.positions import known_with_items
 from standout.data.times import cut_words, finer_than
 from standout.views.view import view_notes
 
@@ -163,6 +164,7 @@ def _of_channels(audit: Audit) -> list[str]:
 def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
     """Channels and attributes that the data has and none of the adversaries knew, in words."""
     known = {name for who in adversaries for name in channels_known(who)}
+    known |= {*known_with_items(data.cleaning.columns)}
     kinds = {
         "channel": [channel.name for channel in data.channels],
         "attribute": list(data.attributes),

@@ -8,6 +8,7 @@ from typing import Any
 from standout.adversary.seen import channels_known
 from standout.data.catalog import Catalog
 from standout.data.identifiers import kind_of_labels
+from standout.data.positions import known_with_items
 from standout.data.reading.columns import listed
 from standout.data.whole import Whole, whole_of
 from standout.gate.policy import Policy
@@ -54,6 +55,7 @@ def column_list(whole: Whole, known: Collection[str] = ()) -> list[dict[str, Any
     channels and attributes, those in `known` are measured.
     """
     n_items = sum(use.role == "item" for use in whole.columns)
+    known = {*known, *known_with_items(whole.columns)}
     rows = []
     for use in whole.columns:
         if use.further is not None and use.further not in known:
