@@ -182,7 +182,21 @@ def test_the_result_does_not_depend_on_the_order_of_rows_or_on_names_of_people()
     found = so.unicity(read(table), 2, ["1km"], ["hour", "day"], targets=30, seed=9)
     mixed = table.sample(frac=1.0, random_state=1).assign(user=lambda t: 1000 - t["user"])
     assert so.unicity(read(mixed), 2, ["1km"], ["hour", "day"], targets=30, seed=9) == found
-    assert found.n_people == 30
+    assert found.n_people == 30 < found.n_eligible <= found.n_records == 50
+
+
+def test_people_and_points_depend_on_the_seed_and_not_on_the_resolutions_asked_for(spy):
+    data = read(checkins().dropna())
+    few = so.unicity(data, 2, ["1km"], ["day"], targets=20, seed=3)
+    many = so.unicity(data, 2, ["item", "1km"], ["hour", "day", "none"], targets=20, seed=3)
+    assert few.cells[0] in many.cells
+    so.unicity(data, 2, ["1km"], ["none"], targets=20, seed=3)
+    so.unicity(data, 2, ["1km"], ["day"], targets="all", seed=3)
+    so.unicity(data, 2, ["1km"], ["day"], targets="all", seed=4)
+    people = [targets.tolist() for _, targets, _ in spy["facts"]]
+    assert people[0] == people[1] == people[2]
+    points = [facts.item.tolist() for _, _, facts in spy["facts"]]
+    assert points[0] == points[1] and points[3] != points[4]
 
 
 def test_defaults_are_what_the_data_has():

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 
 import standout as so
-from standout.audit.known import not_known
+from standout.audit.known import known_names, not_known
 from standout.cli.reading import read_release
+from standout.data.whole import whole_of
 from standout.errors import ColumnError, InputError, ParameterError
 from standout.formulas.grid import grid_cell, grid_center, n_grid_columns, n_grid_rows
+from standout.gate.columns import column_list
 from standout.views.grid import GridView
 from standout.views.view import parse_view, see
 
@@ -283,6 +285,22 @@ def test_a_grid_says_what_is_known_of_places_and_which_channels_it_shows():
     assert not_known(data, [who]) == []
 
 
+def test_coordinates_that_are_the_items_are_measured_by_every_adversary():
+    table = rows().assign(venue=1)
+    items = [so.Adversary(knows=2)]
+    assert not_known(so.Dataset.from_frame(table, item=None, **PLACE), items) == []
+    beside = so.Dataset.from_frame(table, item="venue", **PLACE)
+    assert not_known(beside, items) == ["the channel lat", "the channel lon"]
+    for data, who, status in (
+        (so.Dataset.from_frame(table, item=None, **PLACE), items, "measured"),
+        (beside, items, "not measured"),
+        (beside, [so.Adversary(knows=2, view="grid:1km")], "measured"),
+    ):
+        known = known_names(data, who)
+        listed = {c["name"]: c["status"] for c in column_list(whole_of(data), known)}
+        assert listed["latitude"] == listed["lng"] == status
+
+
 def test_the_sample_of_people_of_a_release_holds_after_the_grid():
     data = of_arrays(rows())
     kept = so.defense("sample-records", share=0.5).apply(data, seed=1)
@@ -335,6 +353,8 @@ def test_a_release_without_items_is_read_as_its_source(tmp_path):
     rows().to_csv(source, index=False)
     data = so.Dataset.read(source, **PLACE)
     release = tmp_path / "b.csv"
-    rows().iloc[::2].to_csv(release, index=False)
+    # what could be an item there is none in the source
+    rows().iloc[::2].assign(venue=1).to_csv(release, index=False)
     read = read_release(release, data, PLACE, None)
-    assert read.fingerprint == so.Dataset.read(release, **PLACE).fingerprint
+    assert read.fingerprint == so.Dataset.read(release, item=None, **PLACE).fingerprint
+    assert read.n_items > 1

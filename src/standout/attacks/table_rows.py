@@ -69,9 +69,12 @@ def row_bounds(x: Array, start: Array) -> Array:
     """Largest absolute finite number of each row `start[r] … start[r+1]-1`, 0 if there is none."""
     out = np.zeros(start.size - 1)
     for r in range(start.size - 1):
+        most = 0.0
         for k in range(start[r], start[r + 1]):
-            if np.isfinite(x[k]):
-                out[r] = max(out[r], abs(x[k]))
+            size = abs(x[k])
+            if most < size < np.inf:
+                most = size
+        out[r] = most
     return out
 
 

@@ -111,14 +111,21 @@ class Known(KnownFacts):
         if time.shape[1] > 1:
             # facts with the same contribution by their item still share a row
             pairs, row = np.unique(np.column_stack([value, time_row]), axis=0, return_inverse=True)
-            whole, row = pairs[:, :1] + time[pairs[:, 1].astype(np.int64)], row.reshape(-1)
+            own, of_time = pairs[:, :1], pairs[:, 1].astype(np.int64)
+            # times to the hour have thousands of gaps: no pass over them that changes nothing
+            every = np.array_equal(of_time, np.arange(time.shape[0]))
+            whole, row = time if every else time[of_time], row.reshape(-1)
+            whole = whole + own if own.any() else whole
         else:
             whole = value + np.repeat(time[time_row, 0], np.diff(start))
             row = np.arange(self.item.size)
         nothing = np.zeros((self.item.size, 1))
         # a veto is then a zero, unless another event of the same pair can have a negative
         # contribution
-        if not (self.dataset.has_repeats and (np.where(np.isfinite(whole), whole, 0.0) < 0).any()):
+        vetoes = bool(np.isneginf(whole.min(initial=0.0)))
+        if vetoes and not (
+            self.dataset.has_repeats and (np.where(np.isfinite(whole), whole, 0.0) < 0).any()
+        ):
             whole = np.where(np.isneginf(whole), 0.0, whole)
         return (nothing[:, 0], whole, row) if time.shape[1] > 1 else (whole, nothing, row)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from standout.adversary.seen import channels_shown, seen_through
 from standout.data.catalog import Catalog
+from standout.data.positions import known_with_items
 from standout.data.scale import ValueScale
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def known_names(data: Catalog, adversaries: Sequence[Adversary]) -> set[str]:
     if any(not data.tick_span or who.time_ticks(data) < data.tick_span for who in timed):
         made.add("time")
     if any(who.knows and _sees_items(who, data) for who in adversaries):
-        made.add("item")
+        made |= {"item", *known_with_items(data.cleaning.columns)}
     return made
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from standout.arrays import Array
+from standout.data.cleaning import ColumnUse
 from standout.data.scale import Channel
 from standout.errors import InputError
 
@@ -27,6 +28,12 @@ def is_position(channels: Collection[str]) -> bool:
     (True, False)
     """
     return LAT in channels and LON in channels
+
+
+def known_with_items(columns: Sequence[ColumnUse]) -> tuple[str, ...]:
+    """Channels that are known wherever items are: latitude and longitude, if a source has no other items than places."""
+    no_items = bool(columns) and not any(use.role == "item" for use in columns)
+    return (LAT, LON) if no_items else ()
 
 
 def check_positions(channels: Sequence[Channel]) -> None:
