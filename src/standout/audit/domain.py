@@ -131,7 +131,7 @@ def choose_domain(dataset: Catalog, name: str | None = None) -> DomainChoice:
 
 
 def beside_sweep(
-    chosen: Domain, dataset: Catalog, tried: Sequence[Adversary]
+    chosen: Domain, dataset: Catalog, tried: Sequence[Adversary], release: Catalog | None = None
 ) -> tuple[list[Adversary], list[str]]:
     """Adversaries of a domain beside those of the default sweep, and notes on what could not be tried.
 
@@ -147,6 +147,8 @@ def beside_sweep(
         The source of the audit.
     tried
         The default sweep.
+    release
+        What is published, if it differs from the source.
     """
     made: list[Adversary] = []
     notes: list[str] = []
@@ -167,7 +169,12 @@ def beside_sweep(
                 if who.view is None:
                     raise
                 continue  # the view needs what the data lacks, such as times of day
-            if fitted not in (*tried, *made):
+            there = (dataset if release is None else release).attributes
+            if not fitted.knows and not any(name in there for name in fitted.within or ()):
+                notes.append(
+                    f"The release has no {' and no '.join(fitted.within or ())}: what is known of the person alone is not tried."
+                )
+            elif fitted not in (*tried, *made):
                 made.append(fitted)
     return made, notes
 
