@@ -181,6 +181,18 @@ def test_attributes_are_tried_alone_and_beside_one_item():
     assert so.Adversary(1, 0, "item", None) in so.Audit(data).adversaries
 
 
+def test_attributes_that_the_release_lacks_are_not_tried_alone():
+    rng, record, item = drawn(repeats=False)
+    age, release = rng.integers(20, 50, N), so.Dataset.from_arrays(record, item)
+    data = so.Dataset.from_arrays(record, item, attributes={"age": age[record]})
+    found = so.Audit(data, targets=20, release=release, describe=False).run(progress=False)
+    assert not [one for one in found.results if one["adversary"]["knows"] == 0]
+    note = "The release has no age: what is known of the person alone is not tried."
+    assert note in found.warnings
+    with pytest.raises(ParameterError, match="none of the known attributes, and no item is known"):
+        so.risk(data, so.Adversary(knows=0, within={"age": 0}), release=release, draws=1)
+
+
 def test_few_items_lower_what_is_known_to_what_the_sweep_tries():
     rng = np.random.default_rng(0)
     record = np.repeat(np.arange(90), 2)

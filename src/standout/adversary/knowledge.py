@@ -214,8 +214,9 @@ class Knowledge:
             index = self._index
         else:
             index = self._find_items(dataset)[0]
-            # a defense may have removed all items that are known of the targets
-            if (index < 0).all() and not from_source:
+            # a defense may have removed all items that are known of the targets; attributes are no items
+            items = self.attribute is None or (self.attribute == "").any()
+            if items and (index < 0).all() and not from_source:
                 raise InputError(
                     "none of the known items is in the data; are the item labels the same as in the release?"
                 )

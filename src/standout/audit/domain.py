@@ -180,7 +180,12 @@ def beside_sweep(
                 continue
             if who.choose == "event" and not seen_through(dataset, who).has_repeats:
                 continue  # the same as any items
-            if fitted not in (*tried, *made):
+            there = (dataset if release is None else release).attributes
+            if not fitted.knows and not any(name in there for name in fitted.within or ()):
+                notes.append(
+                    f"The release has no {' and no '.join(fitted.within or ())}: what is known of the person alone is not tried."
+                )
+            elif fitted not in (*tried, *made):
                 made.append(fitted)
     return made, list(dict.fromkeys(notes))
 
