@@ -16,7 +16,6 @@ from standout.data.times import cut_words, finer_than
 from standout.views.view import view_notes
 
 if TYPE_CHECKING:
-    from standout.adversary.adversary import Adversary
     from standout.audit.audit import Audit
 
 Plain = Mapping[str, Any]
@@ -160,22 +159,16 @@ def _of_channels(audit: Audit) -> list[str]:
     ]
 
 
-def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
-    """Channels and attributes that the data has and none of the adversaries knew, in words."""
-    known = {name for who in adversaries for name in who.within or ()}
-    kinds = {
-        "channel": [channel.name for channel in data.channels],
-        "attribute": list(data.attributes),
-    }
-    return [
-        f"the {kind} {name}" for kind, names in kinds.items() for name in names if name not in known
-    ]
-
-
 def _not_in_release(audit: Audit) -> list[str]:
     """Note on known channels and attributes that the release lacks."""
-    known = dict.fromkeys(name for who in audit.adversaries for name in who.within or ())
-    lost = [name for name in known if name not in level_names(audit.release)]
+    lost = list(
+        dict.fromkeys(
+            name
+            for who in audit.adversaries
+            for name in who.within or ()
+            if name not in level_names(seen_through(audit.release, who))
+        )
+    )
     if not lost:
         return []
     return [
