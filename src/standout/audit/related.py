@@ -13,6 +13,9 @@ from standout.experiment.outcomes import Outcomes
 
 Plain = Mapping[str, Any]
 
+RELATION = "attacks that use how the items are related"
+"""What was not tried where the known items are related."""
+
 
 def relation(
     who: Adversary, release: Catalog, outcomes: Mapping[str, Outcomes]
