@@ -189,3 +189,11 @@ def test_the_example_of_an_own_choice_runs_and_uses_public_names_only(registry, 
     assert "import standout." not in source
     assert source.count("from standout import extend\n") == source.count("from standout") == 1
     assert len(source.splitlines()) <= 60
+
+
+def test_where_the_choice_leaves_nobody_the_error_names_it():
+    """ "The longest record holds 9 items" would not help: the choice asks for items that nobody has."""
+    data = so.Dataset.from_arrays([1, 1, 2, 2], [1, 2, 1, 2])
+    who = so.Adversary(knows=1, choose="outside-top:2")
+    with pytest.raises(EligibilityError, match=r"outside-top:2.*use another choice"):
+        so.Audit(data, [who], targets=2, describe=False).run(progress=False)

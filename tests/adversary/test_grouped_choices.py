@@ -369,7 +369,7 @@ def test_bad_input_names_what_to_do():
     two = {"knows": 2, "value_within": None}
     with pytest.raises(ParameterError, match=r"no channel 'receipt'.*--channel receipt"):
         so.Adversary(**two, choose="together:receipt").eligible(ds)
-    with pytest.raises(ParameterError, match="no times"):
+    with pytest.raises(ParameterError, match="need times"):
         so.Adversary(**two, choose="window:7d").eligible(ds)
     with pytest.raises(ParameterError, match="all facts are right"):
         so.Adversary(knows=2, wrong=1, choose="consecutive")

@@ -102,3 +102,24 @@ def test_the_command_prints_aggregates_and_writes_one_row_per_person(run, tmp_pa
     assert code == 0, error
     assert "40 people, 2 draws each" in shown and "p1" not in shown
     assert len(out.read_text().splitlines()) == 41 and "p1" not in out.read_text()
+
+
+def test_channels_and_relations_that_were_not_used_are_named():
+    rng = np.random.default_rng(4)
+    record = np.repeat(np.arange(40), 6)
+    item = np.concatenate([rng.choice(15, 6, replace=False) for _ in range(40)])
+    data = so.Dataset.from_arrays(
+        record,
+        item,
+        channels={"price": rng.integers(1, 9, 240), "receipt": np.tile(["a", "b"], 120)},
+        attributes={"age": record % 7},
+    )
+    who = so.Adversary(knows=2, within={"price": 0, "age": 6}, choose="together:receipt")
+    found = so.risk(data, who, draws=1)
+    lost = [
+        "the channel receipt",
+        "the attribute age",
+        "attacks that use how the items are related",
+    ]
+    assert found.to_dict()["not_measured"] == lost
+    assert so.risk(data, so.Adversary(knows=2), draws=1).not_measured[0] == "the channel price"

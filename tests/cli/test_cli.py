@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -204,3 +206,11 @@ def test_twin_writes_a_parquet_file(tmp_path, run):
 def test_every_verb_has_help_with_an_example(verb, run):
     code, shown, _ = run(verb, "--help")
     assert code == 0 and f"standout {verb}" in shown and "Example" in shown
+
+
+@pytest.mark.parametrize("module", ["standout", "standout.cli.start"])
+def test_a_module_of_the_program_runs_it(module):
+    """A check that did nothing would exit with 0, which means pass."""
+    asked = [sys.executable, "-m", module, "check", "nowhere.csv", "--policy", "nowhere.toml"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "nowhere.toml" in done.stderr

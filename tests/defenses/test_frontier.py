@@ -238,6 +238,15 @@ def test_a_defense_that_cannot_be_applied_says_why_and_is_not_a_cell_without_ris
     assert "leaves no entry" in page(found)
 
 
+def test_the_answer_names_channels_that_nobody_knew(data):
+    entries = data.to_frame()
+    price = np.arange(len(entries)) % 50
+    own = so.Dataset.from_arrays(entries["record"], entries["item"], channels={"price": price})
+    found = frontier(own, ["drop-entries(share=0.5)"], attacks=ATTACKS, targets=20, seeds=2)
+    assert "Not measured: the channel price." in found.sentence
+    assert found.sentence.count("cannot be shown") == 1, "what holds of 5 % holds of 1 %"
+
+
 # Ties and the front
 
 

@@ -166,3 +166,23 @@ def test_the_exit_code_of_the_command_says_whether_the_risk_rose(run, tmp_path):
         found.save(tmp_path / path.stem / "findings.json")
     assert run("diff", tmp_path / "old", tmp_path / "new" / "findings.json")[0] == 1
     assert run("diff", tmp_path / "old", paths[1], *options)[0] == 2
+
+
+def test_columns_that_are_new_and_were_not_compared_cannot_pass(run, tmp_path):
+    """A release that adds the postcode of each person finds more people, whatever is measured without it."""
+    rows = with_rate(0.05, n=1000).record_item.reshape(-1, 3)
+    pairs = [(r, i) for r, row in enumerate(rows) for i in row]
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("user,item\n" + "".join(f"u{r},i{i}\n" for r, i in pairs))
+    new.write_text("user,item,area\n" + "".join(f"u{r},i{i},a{r}\n" for r, i in pairs))
+    options = ["--attacks", "scoreboard-rh", "--targets", "100"]
+    code, out, _ = run("diff", old, new, *options)
+    assert code == 3 and "new and not compared: area" in " ".join(out.split())
+    code, out, _ = run("diff", new, new, *options)
+    assert code == 0 and "Not compared: area" in " ".join(out.split())
+    named = so.Dataset.read(new, attributes="area")
+    plain = so.Dataset.read(old)
+    assert so.diff(plain, named, attacks=ATTACKS, targets=100).verdict == "unclear"
+    audits = [so.Audit(d, WHO, ATTACKS, 100, describe=False).run() for d in (plain, named)]
+    assert so.diff(*audits).added == ("the attribute area",)
+    assert so.diff(*audits).verdict == "unclear"

@@ -312,3 +312,12 @@ def test_after_a_defense_the_fitted_attacker_runs_and_nobody_is_called_unique():
     found = so.Audit(data, who, ["likelihood"], 40, seed=1, release=release).run()
     assert found.results[0]["unique"] is None
     assert any("cannot be stated after the view" in note for note in found.warnings)
+
+
+def test_a_channel_that_the_view_adds_is_not_said_to_be_missing():
+    data = read(visits())
+    knows = {"count": 0, "price": 0}
+    who = so.Adversary(knows=1, value_within=None, view="counts", within=knows)
+    found = so.Audit(data, [who], attacks=["scoreboard-rh"], targets=10, describe=False)
+    notes = " ".join(found.run(progress=False).warnings)
+    assert "The release has no" not in notes

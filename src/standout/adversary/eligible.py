@@ -51,11 +51,12 @@ def conditions(who: Adversary, data: Catalog, *, related: bool = True) -> tuple[
 def none_eligible(who: Adversary, dataset: Catalog) -> str:
     """Error: no record can be a target of this adversary."""
     words, largest = who.words(dataset), ""
+    another = "" if who.choose == "uniform" else ", or use another choice"
     if grouping := who.choice.grouping:
         seen = seen_through(dataset, who)
         most = largest_group(grouping.size(seen), seen)
         largest = f" (at most {most:,} item{'' if most == 1 else 's'} {grouping.words})"
-    return f"no record holds enough items for an adversary who knows {words}{largest}; lower knows={who.knows}"
+    return f"no record holds enough items for an adversary who knows {words}{largest}; lower knows={who.knows}{another}"
 
 
 def largest_group(size: GroupSize, data: Catalog) -> int:

@@ -46,7 +46,11 @@ class Grouping:
 
     def lacking(self, dataset: Catalog) -> str:
         """What the data lacks for this relation, as an error message; nothing if it has all."""
-        return "" if dataset.has_time else f"{self.words}: the data has no times; use --time"
+        return (
+            ""
+            if dataset.has_time
+            else f"known items {self.words} need times, and the data has none: name a time column, or use another choice"
+        )
 
     def width(self, dataset: Catalog) -> int:
         """Places that a window spans."""

@@ -225,7 +225,7 @@ class Audit:
                 plan.append((who, n_eligible, targets))
         if not plan:
             least = min(self.adversaries, key=lambda who: who.knows)
-            if least.choice.grouping:
+            if least.choose != "uniform":
                 raise EligibilityError(none_eligible(least, self.source))
             longest = seen_through(self.source, least).longest
             raise EligibilityError(

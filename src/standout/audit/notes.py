@@ -160,11 +160,12 @@ def _of_channels(audit: Audit) -> list[str]:
 
 def _not_in_release(audit: Audit) -> list[str]:
     """Note on known channels and attributes that the release lacks."""
-    known = [(name, who) for who in audit.adversaries for name in who.within or ()]
-    # a view may add the channel
     lost = list(
         dict.fromkeys(
-            name for name, who in known if name not in level_names(seen_through(audit.release, who))
+            name
+            for who in audit.adversaries
+            for name in who.within or ()
+            if name not in level_names(seen_through(audit.release, who))
         )
     )
     if not lost:

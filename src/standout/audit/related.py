@@ -34,6 +34,10 @@ class RelatedItems(Part):
     posterior: MeanPosterior
 
 
+RELATION = "attacks that use how the items are related"
+"""What was not tried where the known items are related."""
+
+
 def relation(
     who: Adversary, release: Catalog, outcomes: Mapping[str, Outcomes]
 ) -> RelatedItems | None:

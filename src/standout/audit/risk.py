@@ -11,7 +11,9 @@ from standout.adversary.adversary import Adversary
 from standout.adversary.eligible import none_eligible
 from standout.arrays import Array
 from standout.attacks.attack import Attack
+from standout.audit.known import not_known
 from standout.audit.measures import is_sure
+from standout.audit.related import RELATION
 from standout.audit.sweep import fitting
 from standout.data.loading import in_memory
 from standout.engines.engine import Engine
@@ -57,6 +59,8 @@ class Risk:
     """People who hold enough items for the adversary."""
     label: Array
     """Labels of the people who were attacked; only `to_frame(labels=True)` shows them."""
+    not_measured: tuple[str, ...] = ()
+    """What the data has and the adversary does not know, and what the attack does not use, in words."""
 
     def to_frame(self, *, labels: bool = False) -> pd.DataFrame:
         """One row per person who was attacked, as a pandas frame; people with too few items have no row.
@@ -87,6 +91,7 @@ class Risk:
             "n_people": int(self.record.size),
             "n_eligible": self.n_eligible,
             "n_records": self.n_records,
+            "not_measured": list(self.not_measured),
         }
         for name, x in self._measures():
             out[name] = x if x is None else chance_summary(x)
@@ -190,6 +195,7 @@ def risk(
         chances["sure"],
         n_eligible,
         data.record_labels[persons],
+        (*not_known(data, [who]), *([RELATION] if who.choice.grouping else [])),
     )
 
 

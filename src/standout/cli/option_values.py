@@ -41,15 +41,23 @@ def numbers(text: str, name: str) -> list[float | None]:
 
 
 def shares_or_counts(text: str, name: str) -> list[float]:
-    """Read shares below 1, with or without a percent sign, or whole numbers, separated by commas."""
+    """Read shares below 1, with or without a percent sign, or whole numbers, separated by commas.
+
+    >>> shares_or_counts("0,2,25%", "wrong")
+    [0, 2, 0.25]
+    """
 
     def read(word: str) -> float:
-        number = float(word[:-1]) / 100 if word.endswith("%") else float(word)
-        if number < 0 or (number >= 1 and not number.is_integer()):
+        is_share = word.endswith("%")
+        number = float(word[:-1]) / 100 if is_share else float(word)
+        # 100% is no single fact: with it, nothing that is known is right
+        if number < 0 or (number >= 1 and (is_share or not number.is_integer())):
             raise ValueError(number)
         return int(number) if number.is_integer() else number
 
-    return _parts(text, name, read, "whole numbers, or shares like 25%, separated by commas")
+    return _parts(
+        text, name, read, "whole numbers, or shares below 100% like 25%, separated by commas"
+    )
 
 
 def value_tolerances(text: str, name: str = "value-within") -> list[float | str | None]:

@@ -225,6 +225,9 @@ class Known:
             raise ParameterError(
                 f"--within {self.within!r}: use NAME=TOLERANCE, separated by commas: price=10%,quantity=0"
             )
+        for name, _, text in pairs:
+            if name in ("value", "time"):
+                raise ParameterError(f"--within {name}={text}: use --{name}-within {text}")
         read = {name: value_tolerances(text, "within")[0] for name, _, text in pairs}
         return {name: within for name, within in read.items() if within is not None}
 

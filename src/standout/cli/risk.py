@@ -109,10 +109,13 @@ def worst_case(
 
 def _show_risk(found: Risk, console: Console) -> None:
     """Print the aggregates."""
+    from standout.audit.domain import listed
+
     seen = found.to_dict()
+    lost = f" Not measured: {listed(found.not_measured)}." if found.not_measured else ""
     console.print(
         f"{found.words}: {seen['n_people']:,} people, {found.draws} draw{'s' if found.draws > 1 else ''} each. "
-        f"{found.n_records - found.n_eligible:,} of {found.n_records:,} people hold too few items and were not attacked."
+        f"{found.n_records - found.n_eligible:,} of {found.n_records:,} people hold too few items and were not attacked.{lost}"
     )
     _show_chances(
         console,

@@ -13,3 +13,7 @@ def main() -> None:
         print("standout: stopped", file=sys.stderr)
         sys.exit(130)
     run()
+
+
+if __name__ == "__main__":  # a check that did nothing would exit with 0, which means pass
+    main()

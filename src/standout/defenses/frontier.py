@@ -18,6 +18,7 @@ import numpy as np
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
 from standout.audit.findings import write_whole
+from standout.audit.known import not_known
 from standout.audit.measures import MEASURES as RISKS
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
@@ -348,10 +349,11 @@ def _run(
 
 
 def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
-    risk = bench.risk
+    risk, described = bench.risk, describe_data(data)
+    lost = not_known(data, risk.adversaries)
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": describe_data(data),
+        "data": {**described, "not_measured": [*described["not_measured"], *lost]},
         "data_sha256": data.fingerprint,
         "seed": risk.seed,
         "seeds": list(bench.seeds),

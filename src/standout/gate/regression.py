@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,15 @@ from standout.arrays import Array
 from standout.audit.audit import Audit
 from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, TARGETS
+from standout.audit.domain import listed
 from standout.audit.findings import Findings
+from standout.audit.known import known_names
 from standout.audit.strongest import paired
 from standout.audit.sweep import default_sweep, fitting
+from standout.data.channels import level_names
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
+from standout.data.whole import whole_of
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import ADAPTIVE, FITTED
@@ -27,6 +31,7 @@ from standout.experiment.subject import Data, places, source_of, target_number
 from standout.formulas.differences import newcombe, p_larger
 from standout.formulas.exact_tests import holm
 from standout.formulas.rates import Rate
+from standout.gate.columns import column_list
 from standout.results import to_plain
 
 if TYPE_CHECKING:
@@ -43,6 +48,10 @@ class Regression:
     paired: bool
     """Whether the same people were attacked in both."""
     alpha: float = 0.05
+    not_compared: tuple[str, ...] = ()
+    """Columns of the new release that nobody who was compared knows, and that are not harmless."""
+    added: tuple[str, ...] = ()
+    """Those of them that the old release does not have."""
 
     @property
     def rose(self) -> tuple[Row, ...]:
@@ -51,8 +60,8 @@ class Regression:
 
     @property
     def verdict(self) -> str:
-        """The word "fail" if the risk rose beyond the error, else "pass"; "unclear" if nothing could be compared."""
-        return "fail" if self.rose else "pass" if self.rows else "unclear"
+        """The word "fail" if the risk rose beyond the error, else "pass"; "unclear" if nothing could be compared, or not all."""
+        return "fail" if self.rose else "pass" if self.rows and not self.added else "unclear"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -60,6 +69,8 @@ class Regression:
             "verdict": self.verdict,
             "paired": self.paired,
             "alpha": self.alpha,
+            "not_compared": list(self.not_compared),
+            "added": list(self.added),
             "rows": [dict(r) for r in self.rows],
         }
 
@@ -73,10 +84,14 @@ class Regression:
         if not self.rows:
             return "nothing can be compared: the two have no adversary and attack in common"
         most = max(self.rose or self.rows, key=lambda row: row["difference"])
+        lost = f". Not compared: {listed(self.not_compared)}" if self.not_compared else ""
         if self.rose:
-            return f"the risk rose: {_change(most)}"
+            return f"the risk rose: {_change(most)}{lost}"
         name = "largest rise" if most["difference"] >= 0 else "smallest fall"
-        return f"the risk did not rise beyond the error; {name}: {_change(most)}"
+        same = f"the risk did not rise beyond the error; {name}: {_change(most)}{lost}"
+        if not self.added:
+            return same
+        return f"cannot tell: new and not compared: {listed(self.added)}. For what was compared, {same}"
 
     def __repr__(self) -> str:
         return f"<Regression: {len(self.rows)} comparisons, risk rose in {len(self.rose)}>"
@@ -124,8 +139,12 @@ def diff(
     """
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence={confidence}: use a number between 0 and 1")
+    lost: list[str] = []
+    added: list[str] = []
     if isinstance(old, Findings) and isinstance(new, Findings):
         rows = list(_of_findings(old, new))
+        before_lost, lost = (list(one.data.get("not_measured", ())) for one in (old, new))
+        added = [name for name in lost if name not in before_lost]
     elif isinstance(old, Findings) or isinstance(new, Findings):
         raise ParameterError(
             "one is an audit's findings and the other is data: compare two findings or two releases"
@@ -143,13 +162,30 @@ def diff(
             Audit(data, who, list(attacks), wanted, seed, engine, release=release, describe=False)
             for data, release in zip(sources, (before, after), strict=True)
         )
+        lost = _not_measured(after, known_names(sources[1], who))
+        added = [name for name in lost if name not in _columns(before)]
         # of a source for both, the same records; else those with the same label
         same = places(before, after) if truth is None else np.arange(truth.n_records)
         with reporting(progress) as report:
             rows = list(_of_releases(first, second, same, report))
     adjusted = holm([row["p_rose"] for row in rows])
     done = tuple({**row, "p_rose_holm": p} for row, p in zip(rows, adjusted, strict=True))
-    return Regression(done, not isinstance(old, Findings), round(1 - confidence, 12))
+    alpha = round(1 - confidence, 12)
+    return Regression(done, not isinstance(old, Findings), alpha, tuple(lost), tuple(added))
+
+
+def _columns(data: Dataset) -> list[str]:
+    """Columns of a release; of arrays, which have none, what they hold."""
+    own = ["time"] if data.has_time else []
+    return [use.name for use in whole_of(data).columns] or [*own, *level_names(data)]
+
+
+def _not_measured(data: Dataset, known: Collection[str]) -> list[str]:
+    """Columns of a release that nobody knows and that are not harmless."""
+    if whole_of(data).columns:
+        rows = column_list(whole_of(data), known)
+        return [row["name"] for row in rows if row["status"] == "not measured"]
+    return [name for name in _columns(data) if name not in known]
 
 
 def _row(

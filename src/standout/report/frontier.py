@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from standout.audit.domain import listed
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES
 from standout.defenses.frontier_front import (
@@ -96,6 +97,7 @@ def sentence(found: Frontier) -> str:
             said.append(
                 f"A rate below {percent(rate)} cannot be shown with {hit['n']:,} tested people."
             )
+            break  # nor can a lower one
         elif effective:
             least = min(effective, key=lambda c: risk_of(c)["rate"])
             low = risk_of(least)
@@ -104,7 +106,10 @@ def sentence(found: Frontier) -> str:
                 f"{percent(low['rate'])} ({between(low)}), with {least['defense']}."
             )
     if n and not effective:
-        said.append(f"None of the {n} tried settings has a clear effect: {NO_EFFECT}.")
+        tried = "The tried setting has no" if n == 1 else f"None of the {n} tried settings has a"
+        said.append(f"{tried} clear effect: {NO_EFFECT}.")
+    if lost := found.provenance.get("data", {}).get("not_measured"):
+        said.append(f"Not measured: {listed(lost)}.")
     return " ".join(said)
 
 

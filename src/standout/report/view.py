@@ -10,6 +10,7 @@ from typing import Any
 from standout.audit.domain import listed
 from standout.audit.findings import AdversaryResult, Findings, Uncertainty
 from standout.audit.judge import AttackResult, Calibrated
+from standout.audit.related import RELATION
 from standout.audit.strongest import Strongest
 from standout.data.times import days_within
 from standout.errors import InputError
@@ -351,7 +352,7 @@ def untried(seen: View) -> list[str]:
         )
     out += seen.not_measured
     if any(c.entry.get("relation", {}).get("shown") for c in seen.cases):
-        out.append("attacks that use how the items are related")
+        out.append(RELATION)
     if all(a["wrong"] for a in who):
         out.append("facts that are all right")
     if not any(str(a["choose"]).startswith("rare") for a in who):
