@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from made_findings import adversary, findings, rate, result
 
 import standout as so
 from standout.errors import InputError, ParameterError
-from standout.report.sentences import judge_level, write_statements
+from standout.extend import GroupsView
+from standout.report.sentences import judge_level, statements_of, write_statements
 from standout.report.view import view
 
 
@@ -324,3 +326,27 @@ def test_two_records_are_never_declared_safe():
     ds = so.Dataset.from_arrays([0, 0, 1, 1], [1, 2, 1, 3])
     seen = view(so.Audit(ds, seed=1).run(progress=False))
     assert judge_level(seen)[0] == "open", write_statements(seen)[0]
+
+
+def test_the_answer_names_a_view_in_words_and_not_by_the_name_of_its_file():
+    rng = np.random.default_rng(2)
+    item = rng.integers(0, 30, 600)
+    data = so.Dataset.from_arrays(np.repeat(np.arange(60), 10), item)
+    view = GroupsView({k: f"c{k % 11}" for k in range(30)}, name="categories")
+    found = so.Audit(data, [so.Adversary(knows=4, view=view)], targets=40).run(progress=False)
+    first = statements_of(found)[0]
+    assert "4 items (items known as categories)" in first
+    assert "groups:" not in first
+
+
+def test_a_best_guess_from_attributes_alone_does_not_depend_on_how_items_are_chosen():
+    # each of 60 people shares the town with one other: the best guess is one of two
+    person = np.repeat(np.arange(60), 4)
+    item = np.random.default_rng(3).integers(0, 30, person.size)
+    data = so.Dataset.from_arrays(person, item, attributes={"town": person // 2})
+    who = so.Adversary(knows=0, within={"town": 0})
+    first, _, last = statements_of(so.Audit(data, [who], targets=60).run(progress=False))
+    assert "The best guess is right for 50% of all people" in first
+    assert "where several records fit equally well, it is one of them at random" in first
+    assert "if the known items" not in first
+    assert "people with at least" not in last

@@ -55,6 +55,7 @@ from standout.experiment.subject import (
 )
 from standout.results import from_plain, to_plain
 from standout.versions import version_of
+from standout.views.view import view_of
 
 
 class Audit:
@@ -270,8 +271,13 @@ class Audit:
     def _entry(self, who: Adversary) -> AdversaryEntry:
         """What is known, and which of the known channels are attributes of the person, for the findings."""
         given = tuple(name for name in who.within or () if name in self.source.attributes)
-        words = who.words(self.source)
-        return AdversaryEntry(**who.to_dict(), attributes=given or None, words=words)
+        view = view_of(who.view)
+        return AdversaryEntry(
+            **who.to_dict(),
+            view_words=view.words if view else None,
+            attributes=given or None,
+            words=who.words(self.source),
+        )
 
     def _attack(
         self, who: Adversary, n_eligible: int, targets: Array, advance: Callable[[str, int], None]

@@ -65,6 +65,8 @@ class AdversaryEntry(Part):
     """Tolerance of each further channel or attribute that is known."""
     view: str | None = optional()
     """What is known in place of the entries as they are, such as groups:categories.csv."""
+    view_words: str | None = optional()
+    """The view in words, such as "items known as categories"."""
     attributes: tuple[str, ...] | None = optional()
     """Those of `within` that are attributes of the person, not of an entry."""
     words: str

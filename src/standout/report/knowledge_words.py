@@ -126,7 +126,7 @@ def phrase(adversary: Plain) -> str:
     if adversary.get("length_within") is not None:
         text += f", and the length of the record to within {100 * adversary['length_within']:g}%"
     if adversary.get("view"):
-        text += f" (view: {adversary['view']})"
+        text += f" ({adversary.get('view_words') or 'view: ' + str(adversary['view'])})"
     return text
 
 

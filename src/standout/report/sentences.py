@@ -239,14 +239,13 @@ def _reason(case: Case) -> str:
 
 def _guessing(case: Case, seen: View, most: str) -> str:
     """What the best guess adds to the people singled out, and on which assumption."""
-    chosen = "are a random sample of the person's items, so that short records are likelier"
-    if case.adversary["choose"] != "uniform":
-        chosen = "were chosen as stated"
+    chosen = ", if the known items are a random sample of the person's items, so that short records are likelier"
+    if not case.knows:
+        chosen = ": where several records fit equally well, it is one of them at random"
+    elif case.adversary["choose"] != "uniform":
+        chosen = ", if the known items were chosen as stated"
     if case.hit.rate - _certain(case).rate >= MORE or not case.certain:
-        said = (
-            f" The best guess is right for {_share(case, 'found')} ({_numbers(case, 'found')}){most}, "
-            f"if the known items {chosen}."
-        )
+        said = f" The best guess is right for {_share(case, 'found')} ({_numbers(case, 'found')}){most}{chosen}."
     elif _certain(case).rate - case.hit.rate >= MORE:
         said = f" The attacks that ran found fewer ({percent(case.hit.rate)}): another attack would find more."
     else:
@@ -282,7 +281,8 @@ def _inference(level: Level, case: Case, seen: View) -> str:
         beyond = f"{short} more item{'' if short == '1' else 's'} than the {case.knows} known"
         if not case.knows:
             beyond = f"{short} item{'' if short == '1' else 's'}"
-        return f"{rest}: for {_holders(case)}, on average {beyond}{_dates(seen)}."
+        whom = f"for {_holders(case)}, " if case.knows else ""
+        return f"{rest}: {whom}on average {beyond}{_dates(seen)}."
     if level == "open" and seen.other_labels:
         return "Nothing follows for inference either way: give source and release the same labels before deciding."
     if level == "open":
