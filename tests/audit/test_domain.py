@@ -193,6 +193,20 @@ def test_attributes_that_the_release_lacks_are_not_tried_alone():
         so.risk(data, so.Adversary(knows=0, within={"age": 0}), release=release, draws=1)
 
 
+def test_visits_are_audited_where_the_release_has_no_times(data):
+    """Hours and tolerances of hours are known of the source; in the release there is nothing to compare them with."""
+    source = data["visits"]
+    assert source.time_resolution != "day"
+    release = so.defense("drop-time").apply(source, seed=1)
+    audit = so.Audit(source, release=release, domain="visits", targets=20)
+    assert "The release lacks what the view hour-of-day needs: not tried." in audit.not_tried
+    hours = so.Adversary(2, 0, "item", None, time_within="2h")
+    found = so.risk(source, hours, "scoreboard", release=release, targets=20, draws=1)
+    bare = so.Adversary(2, 0, "item", None)
+    same = so.risk(source, bare, "scoreboard", release=release, targets=20, draws=1)
+    assert found.found.mean() == same.found.mean() < 1
+
+
 def test_few_items_lower_what_is_known_to_what_the_sweep_tries():
     rng = np.random.default_rng(0)
     record = np.repeat(np.arange(90), 2)
