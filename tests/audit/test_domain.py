@@ -193,6 +193,23 @@ def test_attributes_that_the_release_lacks_are_not_tried_alone():
         so.risk(data, so.Adversary(knows=0, within={"age": 0}), release=release, draws=1)
 
 
+def test_visits_are_audited_where_the_release_has_no_times(data):
+    """Hours and tolerances of hours are known of the source; in the release there is nothing to compare them with."""
+    source = data["visits"]
+    assert source.time_resolution != "day"
+    release = so.defense("drop-time").apply(source, seed=1)
+    audit = so.Audit(source, release=release, domain="visits", targets=20)
+    assert "The release lacks what the view hour-of-day needs: not tried." in audit.not_tried
+    hours, bare = (so.Adversary(2, 0, "item", None, time_within=t) for t in ("2h", None))
+    found, same = (
+        so.Audit(source, who, release=release, targets=20, describe=False).run(progress=False)
+        for who in (hours, bare)
+    )
+    assert [one["hit"] for one in found.results[0]["attacks"]] == [
+        one["hit"] for one in same.results[0]["attacks"]
+    ]
+
+
 def test_few_items_lower_what_is_known_to_what_the_sweep_tries():
     rng = np.random.default_rng(0)
     record = np.repeat(np.arange(90), 2)

@@ -268,11 +268,9 @@ class Adversary:
         ParameterError
             If the tolerance is no whole number of ticks.
         """
-        return (
-            0
-            if self.time_within is None
-            else ticks_within(self.time_within, dataset.time_resolution)
-        )
+        if self.time_within is None or not dataset.has_time:
+            return 0
+        return ticks_within(self.time_within, dataset.time_resolution)
 
     def level_errors(self, dataset: Catalog) -> LevelErrors | None:
         """Errors of the known levels of this dataset; None if no level is known."""

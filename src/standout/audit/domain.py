@@ -28,7 +28,7 @@ from standout.data.catalog import Catalog
 from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import EngineError, ParameterError, unknown_name
-from standout.views.view import view_names
+from standout.views.view import see, view_names, view_of
 
 DOMAINS = ("ratings", "purchases", "visits", "clicks")
 
@@ -173,32 +173,26 @@ def beside_sweep(
                 if who.view is None:
                     raise
                 continue  # the view needs what the data lacks, such as times of day
-            if not _can_show(release, who):
-                notes.append(
-                    f"View {who.to_dict()['view']} needs what the release lacks: not tried."
-                )
-                continue
             if who.choose == "event" and not seen_through(dataset, who).has_repeats:
                 continue  # the same as any items
-            there = (dataset if release is None else release).attributes
-            if not fitted.knows and not any(name in there for name in fitted.within or ()):
-                notes.append(
-                    f"The release has no {' and no '.join(fitted.within or ())}: what is known of the person alone is not tried."
-                )
+            if lacking := _lacking(fitted, dataset if release is None else release):
+                notes.append(lacking)
             elif fitted not in (*tried, *made):
                 made.append(fitted)
     return made, list(dict.fromkeys(notes))
 
 
-def _can_show(release: Catalog | None, who: Adversary) -> bool:
-    """Whether the view of the adversary can be computed from the release."""
-    if release is None or who.view is None:
-        return True
+def _lacking(who: Adversary, release: Catalog) -> str:
+    """Note on knowledge of the source that can be compared with nothing in the release; nothing if it can."""
+    view = view_of(who.view)
+    if not who.knows and not any(name in release.attributes for name in who.within or ()):
+        names = " and no ".join(who.within or ())
+        return f"The release has no {names}: what is known of the person alone is not tried."
     try:
-        seen_through(release, who)
+        _ = view and see(release, view)
     except ParameterError:
-        return False
-    return True
+        return f"The release lacks what the view {who.to_dict()['view']} needs: not tried."
+    return ""
 
 
 def _knows(entry: Entry, amounts: Sequence[int]) -> list[int]:

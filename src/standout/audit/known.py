@@ -11,6 +11,7 @@ from standout.adversary.seen import channels_shown, seen_through
 from standout.data.catalog import Catalog
 from standout.data.positions import known_with_items
 from standout.data.scale import ValueScale
+from standout.data.times import loose_ticks
 
 if TYPE_CHECKING:
     from standout.adversary.adversary import Adversary
@@ -36,7 +37,9 @@ def known_names(data: Catalog, adversaries: Sequence[Adversary]) -> set[str]:
     ):
         made.add("value")
     timed = [who for who in adversaries if who.tells_time(data)]
-    if any(not data.tick_span or who.time_ticks(data) < data.tick_span for who in timed):
+    # a release may have coarser times than the tolerance counts
+    span, ticks = data.tick_span, data.time_resolution
+    if any(not span or loose_ticks(who.time_within, ticks) < span for who in timed):
         made.add("time")
     if any(who.knows and _sees_items(who, data) for who in adversaries):
         made |= {"item", *known_with_items(data.cleaning.columns)}
