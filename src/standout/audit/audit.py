@@ -113,7 +113,9 @@ class Audit:
         """Notes on knowledge of the domain that cannot be tried on this data."""
         if adversaries is None:
             tried = default_sweep(self.source, sweep)
-            more, self.not_tried = beside_sweep(self.domain.domain, self.source, tried)
+            more, self.not_tried = beside_sweep(
+                self.domain.domain, self.source, tried, self.release
+            )
             wanted: Any = [*tried, *more]
         else:
             wanted = adversaries

@@ -27,7 +27,7 @@ from standout.data.catalog import Catalog
 from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import EngineError, ParameterError, unknown_name
-from standout.views.view import view_names
+from standout.views.view import see, view_names, view_of
 
 DOMAINS = ("ratings", "purchases", "visits", "clicks")
 
@@ -131,7 +131,7 @@ def choose_domain(dataset: Catalog, name: str | None = None) -> DomainChoice:
 
 
 def beside_sweep(
-    chosen: Domain, dataset: Catalog, tried: Sequence[Adversary]
+    chosen: Domain, dataset: Catalog, tried: Sequence[Adversary], release: Catalog | None = None
 ) -> tuple[list[Adversary], list[str]]:
     """Adversaries of a domain beside those of the default sweep, and notes on what could not be tried.
 
@@ -147,6 +147,8 @@ def beside_sweep(
         The source of the audit.
     tried
         The default sweep.
+    release
+        The data that is searched; views that cannot be computed from it are not tried.
     """
     made: list[Adversary] = []
     notes: list[str] = []
@@ -167,9 +169,25 @@ def beside_sweep(
                 if who.view is None:
                     raise
                 continue  # the view needs what the data lacks, such as times of day
-            if fitted not in (*tried, *made):
+            if fitted in (*tried, *made):
+                continue
+            if why := _not_shown(fitted, release):
+                notes.append(why)
+            else:
                 made.append(fitted)
     return made, notes
+
+
+def _not_shown(who: Adversary, release: Catalog | None) -> str:
+    """Why a view cannot be computed from the release; nothing if it can."""
+    view = view_of(who.view)
+    if view is None or release is None:
+        return ""
+    try:
+        see(release, view)
+    except (EngineError, ParameterError) as error:
+        return f"{who.describe()}: not tried, because the release does not show it ({error})."
+    return ""
 
 
 def _knows(entry: Entry, amounts: Sequence[int]) -> list[int]:
@@ -182,13 +200,16 @@ def _knows(entry: Entry, amounts: Sequence[int]) -> list[int]:
     )
 
 
-def _settled(entry: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
+def _settled(given: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
     """The entry with names of channels of this data; None if the data lacks what it needs."""
+    entry = _with_names(given, chosen, dataset)
+    if entry is None:
+        return None
     choose, view = str(entry.get("choose", "uniform")), entry.get("view")
     if choose.partition(":")[0] not in choice_names() or parse_choice(choose).lacking(dataset):
         return None
-    if choose == "event" and not dataset.has_repeats:
-        return None  # the same as any items
+    if choose == "event" and view is None and not dataset.has_repeats:
+        return None  # the same as any items; a view may add repeats
     if view is not None and re.split(r"[:|?]", str(view))[0].strip() not in view_names():
         return None
     within = _channels_of(entry, chosen, dataset)
@@ -213,13 +234,6 @@ def _has_times(dataset: Catalog, within: float | str) -> bool:
 def _channels_of(entry: Entry, chosen: Domain, dataset: Catalog) -> dict[str, Any] | None:
     """Tolerances by names of this data; None if it lacks one of them."""
     made: dict[str, Any] = {}
-    there = {channel.name.lower(): channel.name for channel in dataset.channels}
-    if dataset.has_value:
-        column = (_column_of(dataset, "value") or "value").lower()
-        if not any(column in names for names in chosen.channels.values()):
-            column = "value"  # a name that says nothing
-        # a further channel of that name comes first
-        there = {column: "value"} | there
     for name, tolerance in entry.get("within", {}).items():
         if name == ATTRIBUTES:
             if not dataset.attributes:
@@ -227,14 +241,37 @@ def _channels_of(entry: Entry, chosen: Domain, dataset: Catalog) -> dict[str, An
             made |= dict.fromkeys(dataset.attributes, tolerance)
         elif name == "time":
             made["time"] = tolerance
+        elif "view" in entry and name not in chosen.channels:
+            made[name] = tolerance  # the view adds the channel
+        elif (found := _channel_named(name, chosen, dataset)) is None:
+            return None
         else:
-            names = (alias for alias in chosen.channels.get(name, (name,)) if alias in there)
-            found = next(names, None)
-            if found is None and "view" not in entry:
-                return None
-            # a view may add the channel
-            made[name if found is None else there[found]] = tolerance
+            made[found] = tolerance
     return made
+
+
+def _with_names(entry: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
+    """The entry with channels of this data in the place of `{NAME}`, and of `{*NAME}`, which may be missing; None if one is."""
+    made = dict(entry)
+    for key in ("choose", "view"):
+        for whole, sign, name in re.findall(r"(\{(\*?)(\w+)\})", str(entry.get(key, ""))):
+            found = _channel_named(name, chosen, dataset)
+            if found is None and not sign:
+                return None
+            made[key] = made[key].replace(whole, f"{sign}{found}" if found else "")
+    return made
+
+
+def _channel_named(name: str, chosen: Domain, dataset: Catalog) -> str | None:
+    """The first channel of this data that a name of a domain's file stands for; None if there is none."""
+    there = {channel.name.lower(): channel.name for channel in dataset.channels}
+    if dataset.has_value:
+        column = (_column_of(dataset, "value") or "value").lower()
+        if not any(column in names for names in chosen.channels.values()):
+            column = "value"  # a name that says nothing
+        # a further channel of that name comes first
+        there = {column: "value"} | there
+    return next((there[x] for x in chosen.channels.get(name, (name,)) if x in there), None)
 
 
 def _column_of(dataset: Catalog, role: str) -> str | None:

@@ -83,7 +83,7 @@ class ValueScale:
         )
 
     def tolerance(self, within: float | str) -> Array:
-        """(levels,): largest error of a known value by the level of the true one; "10%" is relative to it, "round:1" rounds it."""
+        """(levels,): largest error of a known value, by true level; "10%" is relative to it, "round:1" rounds it."""
         if unit := rounding_unit(within):
             return Rounded(unit).errors(self.levels).width
         share = percent(within)
