@@ -27,7 +27,7 @@ APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-integration test-seconds test-all lint format figures bench screenshots attack-table defense-table calibration linking linking-coverage frontier gate-trial gate-forgery gate-dressing
+.PHONY: help demo test test-integration test-seconds test-all lint format figures bench screenshots attack-table defense-table calibration linking linking-coverage frontier gate-trial gate-forgery gate-dressing online-retail
 .PHONY: brute-force defended-calibration fuzz mutation kill-trial dist compiled-wheel sbom audit-dependencies test-offline chromium packages clean
 
 help:  ## list the targets
@@ -121,6 +121,9 @@ fuzz: $(READY)  ## read N damaged files of every format (make fuzz N=20000 SEED=
 mutation: $(READY)  ## change the code in N places, one at a time: do the tests notice? (make mutation N=150 SEED=0 LOG=mutation.jsonl)
 	@cd tests && nice ../$(BIN)/python -m mutation.judge_mutants --n $(or $(N),150) --seed $(or $(SEED),0) --workers $(JOBS) \
 	  $(if $(LOG),--log $(abspath $(LOG))) $(if $(ONLY),--only $(ONLY))
+
+online-retail: $(READY)  ## rebuild docs/online-retail.md: a shop audited with receipts, amounts and countries (STANDOUT_DATA)
+	@$(BIN)/python docs/scripts/online_retail.py "$(STANDOUT_DATA)"
 
 frontier: $(READY)  ## rebuild docs/frontier.md: defenses compared on two real releases (STANDOUT_DATA); takes half an hour
 	@mkdir -p .bench-cache

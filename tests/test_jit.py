@@ -172,3 +172,22 @@ def test_two_processes_that_compile_at_the_same_time_do_not_mix_their_functions(
     made = jit.njit(cache=True)(double)
     assert (made(4), made(4.5)) == (8, 9.0)
     assert sum(made.stats.cache_hits.values()) == 2
+
+
+def test_functions_that_different_processes_compile_have_different_names():
+    """Kept functions of several processes are loaded into one: equal names would be taken for one function."""
+    code = "import standout.jit; from numba.core.bytecode import FunctionIdentity as f; print(next(f._unique_ids))"
+    source = str(Path(standout.__file__).parents[1])
+    first = {
+        int(
+            subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "PYTHONPATH": source},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for _ in range(2)
+    }
+    assert len(first) == 2 and min(first) > 10**6

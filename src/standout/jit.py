@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import caching, config
+from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler import CompileResult
 
 SHIPPED = Path(__file__).parent / "_compiled"
@@ -43,6 +45,12 @@ _NOTE = (
     "standout: no folder for compiled functions is writable, so each run compiles them again (about a minute): "
     "set NUMBA_CACHE_DIR to a folder that you may write"
 )
+
+
+# Numba names what it compiles by a number that each process counts from 1. Functions that several processes compiled are
+# loaded into one, where equal names would be taken for one function: the inner loops of np.sort and np.argsort were, which
+# sorted the array of the caller. Each process therefore counts from a number of its own.
+FunctionIdentity._unique_ids = count(int.from_bytes(os.urandom(6), "big"))
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:

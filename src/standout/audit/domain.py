@@ -14,7 +14,6 @@ from typing import Any
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choices import choice_names, parse_choice
-from standout.adversary.seen import seen_through
 from standout.audit.sweep import FEW_STEPS, fitting
 from standout.audit.sweep_file import (
     UNKNOWN,
@@ -173,8 +172,6 @@ def beside_sweep(
                 if who.view is None:
                     raise
                 continue  # the view needs what the data lacks, such as times of day
-            if who.choose == "event" and not seen_through(dataset, who).has_repeats:
-                continue  # the same as any items
             if lacking := _lacking(fitted, dataset if release is None else release):
                 notes.append(lacking)
             elif fitted not in (*tried, *made):
@@ -190,8 +187,8 @@ def _lacking(who: Adversary, release: Catalog) -> str:
         return f"The release has no {names}: what is known of the person alone is not tried."
     try:
         _ = view and see(release, view)
-    except ParameterError:
-        return f"The release lacks what the view {who.to_dict()['view']} needs: not tried."
+    except (EngineError, ParameterError) as error:
+        return f"{who.describe()}: not tried, because the release does not show it ({error})."
     return ""
 
 
@@ -205,13 +202,16 @@ def _knows(entry: Entry, amounts: Sequence[int]) -> list[int]:
     )
 
 
-def _settled(entry: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
+def _settled(given: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
     """The entry with names of channels of this data; None if the data lacks what it needs."""
+    entry = _with_names(given, chosen, dataset)
+    if entry is None:
+        return None
     choose, view = str(entry.get("choose", "uniform")), entry.get("view")
     if choose.partition(":")[0] not in choice_names() or parse_choice(choose).lacking(dataset):
         return None
     if choose == "event" and view is None and not dataset.has_repeats:
-        return None  # the same as any items
+        return None  # the same as any items; a view may add repeats
     if view is not None and re.split(r"[:|?]", str(view))[0].strip() not in view_names():
         return None
     within = _channels_of(entry, chosen, dataset)
@@ -236,13 +236,6 @@ def _has_times(dataset: Catalog, within: float | str) -> bool:
 def _channels_of(entry: Entry, chosen: Domain, dataset: Catalog) -> dict[str, Any] | None:
     """Tolerances by names of this data; None if it lacks one of them."""
     made: dict[str, Any] = {}
-    there = {channel.name.lower(): channel.name for channel in dataset.channels}
-    if dataset.has_value:
-        column = (_column_of(dataset, "value") or "value").lower()
-        if not any(column in names for names in chosen.channels.values()):
-            column = "value"  # a name that says nothing
-        # a further channel of that name comes first
-        there = {column: "value"} | there
     for name, tolerance in entry.get("within", {}).items():
         if name == ATTRIBUTES:
             if not dataset.attributes:
@@ -250,14 +243,37 @@ def _channels_of(entry: Entry, chosen: Domain, dataset: Catalog) -> dict[str, An
             made |= dict.fromkeys(dataset.attributes, tolerance)
         elif name == "time":
             made["time"] = tolerance
+        elif "view" in entry and name not in chosen.channels:
+            made[name] = tolerance  # the view adds the channel
+        elif (found := _channel_named(name, chosen, dataset)) is None:
+            return None
         else:
-            names = (alias for alias in chosen.channels.get(name, (name,)) if alias in there)
-            found = next(names, None)
-            if found is None and "view" not in entry:
-                return None
-            # a view may add the channel
-            made[name if found is None else there[found]] = tolerance
+            made[found] = tolerance
     return made
+
+
+def _with_names(entry: Entry, chosen: Domain, dataset: Catalog) -> Entry | None:
+    """The entry with channels of this data in the place of `{NAME}`, and of `{*NAME}`, which may be missing; None if one is."""
+    made = dict(entry)
+    for key in ("choose", "view"):
+        for whole, sign, name in re.findall(r"(\{(\*?)(\w+)\})", str(entry.get(key, ""))):
+            found = _channel_named(name, chosen, dataset)
+            if found is None and not sign:
+                return None
+            made[key] = made[key].replace(whole, f"{sign}{found}" if found else "")
+    return made
+
+
+def _channel_named(name: str, chosen: Domain, dataset: Catalog) -> str | None:
+    """The first channel of this data that a name of a domain's file stands for; None if there is none."""
+    there = {channel.name.lower(): channel.name for channel in dataset.channels}
+    if dataset.has_value:
+        column = (_column_of(dataset, "value") or "value").lower()
+        if not any(column in names for names in chosen.channels.values()):
+            column = "value"  # a name that says nothing
+        # a further channel of that name comes first
+        there = {column: "value"} | there
+    return next((there[x] for x in chosen.channels.get(name, (name,)) if x in there), None)
 
 
 def _column_of(dataset: Catalog, role: str) -> str | None:
