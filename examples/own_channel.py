@@ -32,6 +32,8 @@ class Compass(extend.OwnChannel):
 
     def error_kernel(self, within: float | str) -> extend.CircleSteps:
         """Return the kernel of a direction that is known to within some steps."""
+        if isinstance(within, str):
+            raise so.ParameterError(f"{self.name}: use a number of steps, not {within}")
         return extend.CircleSteps(float(within), 1.0, 8.0)
 
 

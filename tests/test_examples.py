@@ -189,6 +189,8 @@ def test_an_own_channel_is_written_saved_and_read_back(data, tmp_path, monkeypat
 
 
 def test_a_known_label_that_is_no_direction_is_refused(data):
+    with pytest.raises(so.ParameterError, match="way: use a number of steps, not 10%"):
+        so.Adversary(knows=1, within={"way": "10%"}).sample(data, np.arange(3), seed=1)
     nothing = so.Knowledge.from_arrays([0, 0], ["a0", "b1"], channels={"way": [None, None]})
     assert so.attack("likelihood").run(data, nothing).n_candidates[0] > 0
     known = so.Knowledge.from_arrays([0, 0], ["a0", "b1"], channels={"way": ["N", "UP"]})
