@@ -119,8 +119,10 @@ def bound(case: Case) -> float:
 
 
 def hits(rate: Plain) -> str:
-    """Number of hits; with one decimal if ties give fractions of a hit and there are few hits."""
-    count = float(rate["count"])
+    """Number of hits; with one decimal if ties give fractions of a hit and there are few hits, or nearly all are hits."""
+    count, n = float(rate["count"]), rate["n"]
+    if round(count) == n and count < n:
+        return number(math.floor(10 * count) / 10)
     return number(round(count) if count >= 10 else round(count, 1))
 
 
@@ -236,10 +238,9 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     if case.adversary["choose"] != "uniform":
         chosen = "were chosen as stated"
     if case.hit["rate"] - _certain(case)["rate"] >= MORE or not case.certain:
-        said = (
-            f" The best guess is right for {_share(case, 'found')} ({_numbers(case, 'found')}){most}, "
-            f"if the known items {chosen}."
-        )
+        # where attributes alone are known, no choice of items matters
+        assumed = f", if the known items {chosen}" if case.knows else ""
+        said = f" The best guess is right for {_share(case, 'found')} ({_numbers(case, 'found')}){most}{assumed}."
     elif _certain(case)["rate"] - case.hit["rate"] >= MORE:
         said = f" The attacks that ran found fewer ({percent(case.hit['rate'])}): another attack would find more."
     else:
