@@ -103,3 +103,14 @@ def test_the_options_of_reading_are_those_of_the_library():
     from standout.data.dataset import Dataset
 
     assert set(signature(Dataset.read).parameters) - {"path"} == READING
+
+
+def test_the_column_of_the_person_can_be_named_where_record_is_a_label(tmp_path, run):
+    path = tmp_path / "loans.csv"
+    rows = [f"p{r},b{(r * 3 + k) % 11}" for r in range(30) for k in range(4)]
+    path.write_text("Ausweis,item\n" + "\n".join(rows) + "\n")
+    code, _, said = run("explain", path, "--record", "p3", "--knows", "2")
+    assert code == 2 and "--record-column NAME" in said
+    named = ["--record-column", "Ausweis", "--value", ""]
+    code, shown, said = run("explain", path, "--record", "p3", "--knows", "2", *named)
+    assert code == 0 and "record p3" in " ".join(shown.split()), said

@@ -207,6 +207,24 @@ def test_a_map_that_contradicts_itself_is_refused(tmp_path):
         read_items(path, title="nope")
 
 
+@pytest.mark.parametrize(
+    ("names", "item"),
+    [
+        ("customer,product,rating", "product"),
+        ("userId,movieId,rating", "movieId"),
+        ("user,thing", "thing"),
+        ("movieId,title,genres", "movieId"),
+        ("title,year", "title"),
+        ("name,item_no", "item_no"),
+    ],
+)
+def test_a_person_is_never_taken_for_an_item(names, item, tmp_path):
+    """Their labels would be printed into the map, and everybody would match."""
+    path, columns = tmp_path / "release.csv", names.split(",")
+    path.write_text(f"{names}\n{','.join(columns)}\n")  # each cell is the name of its column
+    assert [one.label for one in read_items(path)] == [item]
+
+
 def habits(n=150, seed=0):
     """People who buy from 12 favorites again and again, and other things once."""
     rng = np.random.default_rng(seed)

@@ -98,11 +98,11 @@ def check_channels(who: Adversary, dataset: Catalog) -> None:
     asked = who.value_within is not None and not who.value_is_default
     if asked and "value" not in [name for name, _, _ in channels_of(dataset)]:
         raise ParameterError(
-            f"value_within={who.value_within!r}: the data has no values; use value_within=None"
+            f"value_within={who.value_within!r}: the data has no values; use value_within=None (--value-within none)"
         )
     if who.time_within is not None and not dataset.has_time:
         raise ParameterError(
-            f"time_within={who.time_within}: the data has no times; use time_within=None"
+            f"time_within={who.time_within}: the data has no times; use time_within=None (--time-within none)"
         )
     reach = who.time_ticks(dataset)
     if not who.wrong or who.wrong_kind == "item":

@@ -255,7 +255,7 @@ def _all_ticks(data: Dataset, known: str) -> Array:
     """Time of every entry, in ticks of the data since 1970."""
     if not data.has_time:
         raise ParameterError(
-            f"known={known!r}: the data has no times; name their column with time="
+            f"known={known!r}: the data has no times; name their column with time= (--time)"
         )
     missing = int((data.record_tick == data.no_tick).sum())
     if missing:

@@ -22,6 +22,7 @@ def explain(
     /,
     reading: Reading,
     label: str | None = None,
+    record_column: str | None = None,
     mentions: Path | None = None,
     attack: str = "likelihood",
     known: Known = Known("8", "0"),
@@ -40,6 +41,8 @@ def explain(
     ----------
     label
         Label of the record to explain.
+    record_column
+        Column that names the person, which is --record elsewhere. Default: guessed.
     mentions
         CSV with what is known of one person: columns item, and value and time where known.
     attack
@@ -66,7 +69,12 @@ def explain(
     if (label is None) == (mentions is None):
         raise ParameterError("give one of --record LABEL and --mentions FILE")
     check_file(out, [path, mentions])
-    dataset = read_data(path, reading.keywords, error_console(json))
+    column = {} if record_column is None else {"record": record_column}
+    try:
+        dataset = read_data(path, reading.keywords | column, error_console(json))
+    except InputError as error:
+        # here --record is a label
+        raise type(error)(str(error).replace("--record ", "--record-column ")) from None
     target: int | None = None
     if mentions is not None:
         knowledge = _read_mentions(mentions)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from standout.data.reading.file_content import HEAD, decoded, encoding_of
+from standout.data.reading.names import TIERS, is_item_like, is_record_like, plain
 from standout.data.whole_file import check_regular
 from standout.errors import InputError
 
@@ -33,6 +34,17 @@ class Item:
     year: int | None
 
 
+def _item_column(names: list[str]) -> str:
+    """The column that is called like an item, else the first one that is not called like a person."""
+    people, things = (
+        {name for tier in TIERS[role] for name in tier} for role in ("record", "item")
+    )
+    others = [c for c in names if plain(c) not in people and not is_record_like(c)] or names
+    called = [c for c in others if is_item_like(c) or plain(c) in things - set(_TITLES)]
+    ids = [c for c in others if "item" in c.lower() or c.lower().endswith("id")]
+    return [*ids, *called, *others][0]
+
+
 def read_items(
     path: str | Path, item: str | None = None, title: str | None = None, year: str | None = None
 ) -> list[Item]:
@@ -48,10 +60,7 @@ def read_items(
     """
     names, cells = _cells(Path(path))
     by_name = {c.lower(): c for c in names}
-    named = item or next(
-        (by_name[c] for c in by_name if "item" in c or (c.endswith("id") and "user" not in c)),
-        names[0],
-    )
+    named = item or _item_column(names)
     titled = title or next((by_name[c] for c in _TITLES if c in by_name), named)
     dated = year or next((by_name[c] for c in _YEARS if c in by_name), None)
     for column in (named, titled, dated):

@@ -28,10 +28,18 @@ def inventory(seen: View) -> tuple[Inventory, Inventory]:
         for c in (seen.data.get("cleaning") or {}).get("columns") or ()
         if isinstance(c, Mapping) and c.get("name")
     ]
-    used = [c for c in columns if c.get("role") in ROLES]
-    return sorted(used, key=lambda c: list(ROLES).index(c["role"])), [
-        c for c in columns if c.get("role") not in ROLES
+    used = [c for c in columns if _use(c)]
+    order = [*ROLES.values()]
+    return sorted(used, key=lambda c: (*order, _use(c)).index(_use(c))), [
+        c for c in columns if not _use(c)
     ]
+
+
+def _use(column: Mapping[str, Any]) -> str:
+    """What a column was used as, in words; empty if it was ignored."""
+    role = str(column.get("role"))
+    further = f"the {role}" if role.startswith(("channel ", "attribute ")) else ""
+    return ROLES.get(role, further)
 
 
 def _ignored_words(column: Mapping[str, Any]) -> str:
@@ -46,7 +54,7 @@ def data_read(seen: View) -> Section:
     used, ignored = inventory(seen)
     direct = [f"{c['name']} ({c['identifier']})" for c in (*used, *ignored) if c.get("identifier")]
     points = {
-        "Columns used": ", ".join(f"{c['name']} as {ROLES[c['role']]}" for c in used),
+        "Columns used": ", ".join(f"{c['name']} as {_use(c)}" for c in used),
         "Columns ignored": ", ".join(map(_ignored_words, ignored)),
         "Direct identifiers": direct
         and f"{', '.join(direct)}: such columns name people by themselves. Remove them before a release.",
@@ -94,7 +102,10 @@ def _rows(cleaning: Mapping[str, Any], seen: View) -> str:
 def limits(seen: View) -> Section:
     """What the numbers do not say."""
     chosen = ", ".join(sorted({c.entry.adversary.choose for c in seen.cases}))
-    others = ", ".join(str(c["name"]) for c in inventory(seen)[1])
+    used, ignored = inventory(seen)
+    # what was read and nobody knew is named in the findings as "the channel price"
+    not_known = [c for c in used if _use(c) in seen.not_measured]
+    others = ", ".join(str(c["name"]) for c in (*not_known, *ignored))
     points = {
         "Attacks that ran": f"{', '.join(seen.attacks)}. A low rate says that these attacks failed, not that none could succeed.",
         "Source of the knowledge": "It was sampled from the released records themselves and then blurred. Real outside "

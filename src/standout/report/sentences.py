@@ -121,8 +121,10 @@ def bound(case: Case) -> float:
 
 
 def hits(rate: Rate) -> str:
-    """Number of hits; with one decimal if ties give fractions of a hit and there are few hits."""
+    """Number of hits; with one decimal if ties give fractions of a hit and there are few hits, or nearly all are hits."""
     count = float(rate.count)
+    if round(count) == rate.n and count < rate.n:
+        return number(math.floor(10 * count) / 10)
     return number(round(count) if count >= 10 else round(count, 1))
 
 
