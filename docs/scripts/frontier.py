@@ -29,6 +29,7 @@ from standout.defenses.frontier_cells import Bench, RiskTest, Setting
 from standout.defenses.frontier_front import highest_rate, losses, risk_of
 from standout.report.frontier import SHORT, numbered
 from standout.report.words import between, percent
+from standout.results import to_plain
 
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS.parent / "benchmarks" / "results"
@@ -100,8 +101,9 @@ def measure_risk(folder: Path, text: str = "") -> None:
                     if cell["defense"] == UNDEFENDED
                     else so.parse_defense(cell["defense"]).apply(data, risk.seed)
                 )
-                cell["risk"] = risk.of(made)
-                print(name, cell["defense"], percent(risk_of(cell)["rate"]), flush=True)
+                found = risk.of(made)
+                cell["risk"] = to_plain(found)
+                print(name, cell["defense"], percent(found[found.worst].rate), flush=True)
         write_stored(name, stored | {"schema_version": SCHEMA_VERSION})
 
 
@@ -444,7 +446,7 @@ def page() -> str:
             continue
         found = so.Frontier.load(path)
         drawn = found.chart()
-        it, people = found.provenance, found.undefended["utility"][0]["n_people"]
+        it, people = found.provenance, found.undefended.utility[0].n_people
         model = ", ".join(f"{k} {v:g}" for k, v in it["settings"]["ranking"].items())
         lines += [
             f"## {title}",

@@ -105,7 +105,7 @@ def from_plain(
     try:
         made = msgspec.convert(content, kind)
         wrong = _unknown(content, to_plain(made), "$") if closed else None
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         wrong = str(error)
     if wrong:
         again = f"; make it again with `{command}`" if command else ""

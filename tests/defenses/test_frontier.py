@@ -16,6 +16,7 @@ from standout.defenses import frontier_cells, frontier_front
 from standout.defenses.frontier import frontier
 from standout.defenses.frontier_cells import (
     Bench,
+    FrontierCell,
     RiskTest,
     Setting,
     default_adversary,
@@ -25,6 +26,7 @@ from standout.defenses.frontier_strengths import default_strengths, settings_of
 from standout.defenses.utility_models import RANKING_GRID, RankingSettings
 from standout.experiment.outcomes import Truth
 from standout.report.frontier import page, table
+from standout.results import from_plain
 
 ATTACKS = ("scoreboard-rh", "likelihood")
 
@@ -59,10 +61,10 @@ def found(data: so.Dataset) -> so.Frontier:
     )
 
 
-def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0.0) -> dict:
+def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0.0) -> FrontierCell:
     """A made-up cell: the first `hits` of `n` people are found."""
     credit = [1.0] * hits + [0.0] * (n - hits)
-    return {
+    made = {
         "family": name,
         "strength": 0 if name == "undefended" else 1,
         "defense": name,
@@ -77,6 +79,8 @@ def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0
             "credit": credit,
             "attack": "likelihood",
             "adversary": "4 items",
+            "n_tried": 1,
+            "n_not_released": 0,
             "false_match": so_rate(0, n),
             "tried": [],
         },
@@ -107,11 +111,12 @@ def cell(name: str, hits: int, cost: list[float], n: int = 100, other: float = 0
                 ),
                 0.5,
             )
-            | {"time_error": None}
+            | {"time_error": None, "n_people": n}
             for _ in cost
         ],
         "popularity": [{"ndcg": 0.6, "recall": 0.6} for _ in cost],
     }
+    return from_plain(FrontierCell, made, "a cell")
 
 
 def so_rate(hits: int, n: int) -> dict:
@@ -120,7 +125,7 @@ def so_rate(hits: int, n: int) -> dict:
     return dict(Rate.from_count(hits, n))
 
 
-def of(*cells: dict) -> so.Frontier:
+def of(*cells: FrontierCell) -> so.Frontier:
     return so.Frontier({}, cells)
 
 
@@ -259,7 +264,7 @@ def test_differences_within_the_noise_are_ties():
     assert frontier_front.compare_risk(base, cell("b", 70, [0])) == -1
 
 
-def brute_front(cells: list[dict]) -> list[bool]:
+def brute_front(cells: list[FrontierCell]) -> list[bool]:
     """Cells that are not beaten, without noise."""
     at = [(c["risk"]["found"]["rate"], np.mean([x["ndcg"] for x in c["losses"]])) for c in cells]
     return [not any(a <= r and b <= c and (a, b) != (r, c) for a, b in at) for r, c in at]
@@ -507,8 +512,6 @@ def own_defenses():
     """Three defenses of a user: with strengths, without, and one that cannot be made without parameters."""
     from standout.defenses import defense as registry
 
-    before = dict(registry._REGISTRY)
-
     class Half(so.Defense):
         def __init__(self, *, step: int = 2) -> None:
             self.step = step
@@ -532,8 +535,8 @@ def own_defenses():
 
     so.register_defense("own-plain")(Half)
     yield
-    registry._REGISTRY.clear()
-    registry._REGISTRY.update(before)
+    for name in ("own-strengths", "own-needs", "own-plain"):
+        del registry._REGISTRY[name]
 
 
 def test_all_holds_the_defenses_of_users(data, own_defenses, monkeypatch):

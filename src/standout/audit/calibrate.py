@@ -55,7 +55,7 @@ class ShareBin(Part):
 
     low: Share
     high: Share
-    mean_share: Share
+    mean_share: float
     hit: Rate
 
 
@@ -64,7 +64,7 @@ class Reliability(Part):
     """How often the best record is right, by the probability that the lineup gives it."""
 
     bins: tuple[ShareBin, ...]
-    mean_share: Share
+    mean_share: float
     log_loss_bits: float
 
 

@@ -179,20 +179,13 @@ class Findings:
     @classmethod
     def load(cls, path: str | Path) -> Findings:
         """Read a JSON file that `save` wrote. Its checksum must fit: a number that was changed by accident is refused."""
-        try:
-            content = strict_json(check_regular(path).read_text(encoding="utf-8"))
-            found = cls.from_dict(content)
-            stated = content.get("sha256")
-            if stated != checksum(content):
-                wrong = "it has no checksum" if stated is None else "its checksum does not fit"
-                raise InputError(
-                    f"{str(path)!r} is damaged: {wrong}; make it again with `standout audit`"
-                )
-            return found
-        except OSError as error:
-            raise InputError(f"cannot read findings {str(path)!r}: {error.strerror}") from None
-        except (ValueError, RecursionError):
-            raise InputError(f"{str(path)!r} is not a findings file: not JSON") from None
+        content = read_json(path, "a findings file")
+        found = cls.from_dict(content)
+        stated = content.get("sha256")
+        if stated != checksum(content):
+            wrong = "it has no checksum" if stated is None else "its checksum does not fit"
+            raise InputError(f"{str(path)!r} is damaged: {wrong}; make it again with `{COMMAND}`")
+        return found
 
     @classmethod
     def from_dict(cls, data: Any) -> Findings:
@@ -306,9 +299,10 @@ def _row(result: AdversaryResult, one: AttackResult) -> dict[str, Any]:
     row = {"adversary": who.pop("words"), **who, "attack": one.attack.label, "n": result.n_targets}
     row |= {name: result[name] for name in ("n_eligible", "n_records", "eligible_share")}
     for name in ("unique", "found", "sure"):
-        row |= _ends(name, result[name])
-    row |= {name: _rate(result[name]) for name in ("unique_all", "found_all", "sure_all")}
-    row |= {**_ends("hit", one.hit), **_ends("hit_all", one.hit_all)}
+        row |= named_rate(name, result[name])
+    for name in ("unique_all", "found_all", "sure_all"):
+        row[name] = None if result[name] is None else result[name].rate
+    row |= {**named_rate("hit", one.hit), **named_rate("hit_all", one.hit_all)}
     rates = ("matched_right", "matched_wrong", "false_match")
     row |= {name: one[name].rate for name in rates}
     row |= {f"k{at.k}": at.rate for at in one.k_identified}
@@ -321,14 +315,10 @@ def _row(result: AdversaryResult, one: AttackResult) -> dict[str, Any]:
     return row
 
 
-def _rate(rate: Rate | None) -> float | None:
-    return None if rate is None else rate.rate
-
-
-def _ends(name: str, rate: Rate | None) -> dict[str, float | None]:
-    """A rate and the ends of its interval as columns."""
-    low, high = (None, None) if rate is None else (rate.low, rate.high)
-    return {name: _rate(rate), f"{name}_low": low, f"{name}_high": high}
+def named_rate(name: str, rate: Rate | None) -> dict[str, float | None]:
+    """One of several rates of a row, and its interval; None if it was not measured."""
+    numbers = (None,) * 3 if rate is None else (rate.rate, rate.low, rate.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), numbers, strict=True))
 
 
 def write_whole(path: str | Path, text: str) -> Path:
@@ -342,6 +332,17 @@ def write_whole(path: str | Path, text: str) -> Path:
             raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
         draft.write_text(text, encoding="utf-8")
     return target
+
+
+def read_json(path: str | Path, what: str) -> Any:
+    """Plain data of a JSON file; `what` the file is, for the error messages."""
+    name = repr(str(path))
+    try:
+        return strict_json(check_regular(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {name}, {what}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{name} is not {what}: not JSON") from None
 
 
 def strict_json(text: str) -> Any:

@@ -350,18 +350,16 @@ def _show_changes(done: Regression, console: Console) -> None:
 
     console.print(Text(str(done)), soft_wrap=not console.is_terminal)
     grid = plain_table("knows", "attack", "n", "old", "new", "change, points", "p (Holm)", left=2)
-    for row in sorted(done.rows, key=lambda row: -row["difference"])[:20]:
-        change = (
-            f"{100 * row['difference']:+.1f} ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
-        )
+    for row in sorted(done.rows, key=lambda row: -row.difference)[:20]:
+        change = f"{100 * row.difference:+.1f} ({100 * row.low:+.1f} to {100 * row.high:+.1f})"
         cells = (
-            row["adversary"],
-            row["attack"],
-            f"{row['n']:,}",
-            f"{100 * row['old']:.1f}%",
-            f"{100 * row['new']:.1f}%",
+            row.adversary,
+            row.attack,
+            f"{row.n:,}",
+            f"{100 * row.old:.1f}%",
+            f"{100 * row.new:.1f}%",
             change,
-            f"{row['p_rose_holm']:.2g}",
+            f"{row.p_rose_holm:.2g}",
         )
         grid.add_row(*(Text(cell) for cell in cells))
     console.print(grid)

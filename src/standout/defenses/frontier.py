@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
@@ -17,19 +17,28 @@ import numpy as np
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
-from standout.audit.findings import write_whole
+from standout.audit.findings import named_rate, read_json, write_whole
 from standout.audit.known import not_known
 from standout.audit.measures import MEASURES as RISKS
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
 from standout.defenses import frontier_front
-from standout.defenses.frontier_cells import UNDEFENDED, Bench, RiskTest, Setting
+from standout.defenses.frontier_cells import (
+    UNDEFENDED,
+    Bench,
+    FrontierCell,
+    LeftOut,
+    RiskTest,
+    Setting,
+    cell_from,
+)
 from standout.defenses.frontier_strengths import settings_of
 from standout.defenses.utility import MEASURES, Utility
 from standout.errors import InputError, ParameterError
 from standout.experiment.attackers import ADAPTIVE, NAIVE, attackers
 from standout.experiment.progress import Progress, reporting
 from standout.experiment.subject import Data, Protection, describe_data, seed_number, source_of
+from standout.results import to_plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,23 +65,25 @@ class Frontier:
     """
 
     provenance: Mapping[str, Any]
-    cells: tuple[Mapping[str, Any], ...]
-    """Risk, utility and losses per cell; a cell with `not_measured` says why it has none."""
+    cells: tuple[FrontierCell | LeftOut, ...]
     measure: str = "ndcg"
     """Loss that counts as the cost."""
 
     @property
-    def measured(self) -> list[Mapping[str, Any]]:
+    def measured(self) -> list[FrontierCell]:
         """Cells with numbers."""
-        return [c for c in self.cells if "not_measured" not in c]
+        return [c for c in self.cells if isinstance(c, FrontierCell)]
 
     @property
-    def undefended(self) -> Mapping[str, Any]:
+    def undefended(self) -> FrontierCell:
         """The cell of the source itself."""
-        return self.cells[0]
+        first = self.cells[0]
+        if isinstance(first, LeftOut):
+            raise InputError("the undefended data was not measured; make the frontier again")
+        return first
 
     @property
-    def front(self) -> list[Mapping[str, Any]]:
+    def front(self) -> list[FrontierCell]:
         """Defended cells whose risk is clearly below that of the undefended data and that no other cell beats.
 
         A cell is judged by the worst of what was measured: unique, found or sure. Differences
@@ -86,7 +97,7 @@ class Frontier:
         return [x and bool(clear) for x, clear in zip(unbeaten, self._clear_effects, strict=True)]
 
     @property
-    def effective(self) -> list[Mapping[str, Any]]:
+    def effective(self) -> list[FrontierCell]:
         """Cells whose risk is clearly below that of the undefended data."""
         return list(compress(self.measured, self._clear_effects))
 
@@ -104,7 +115,7 @@ class Frontier:
         """Cost of recommending the most popular items to everyone; None for measures that are not about recommendations."""
         if self.measure not in RANKED:
             return None
-        return _mean([one[self.measure] for one in self.undefended["popularity"]])
+        return _mean([one[self.measure] for one in self.undefended.popularity or ()])
 
     @property
     def measures(self) -> list[str]:
@@ -157,31 +168,27 @@ class Frontier:
         for cell, best, clear in zip(
             self.measured, self._on_front, self._clear_effects, strict=True
         ):
-            risk, cost = cell["risk"], frontier_front.losses(cell, self.measure) or []
+            risk, cost = cell.risk, frontier_front.losses(cell, self.measure) or []
             row = {
-                "defense": cell["defense"],
-                "family": cell["family"],
-                "strength": cell["strength"],
+                "defense": cell.defense,
+                "family": cell.family,
+                "strength": cell.strength,
                 "front": best,
                 "clear_effect": clear,
-                "worst": risk["worst"],
+                "worst": risk.worst,
                 **frontier_front.risk_of(cell),
-                **{
-                    f"{name}{end}": None if risk[name] is None else risk[name][key]
-                    for name in RISKS
-                    for end, key in (("", "rate"), ("_low", "low"), ("_high", "high"))
-                },
-                "attack": risk["attack"],
-                "sure_attack": risk["sure_attack"],
-                "adversary": risk["adversary"],
+                **{key: x for name in RISKS for key, x in named_rate(name, risk[name]).items()},
+                "attack": risk.attack,
+                "sure_attack": risk.sure_attack,
+                "adversary": risk.adversary,
                 **_awareness(cell),
-                "false_match": risk["false_match"]["rate"],
+                "false_match": risk.false_match.rate,
                 "cost": float(np.mean(cost)),
                 "noise": frontier_front.spread(cost),
             }
-            row |= {f"{m}_loss": _mean([one[m] for one in cell["losses"]]) for m in MEASURES}
-            row |= {name: _mean([one[name] for one in cell["utility"]]) for name in NUMBERS}
-            out.append({**row, "seconds": cell["seconds"]})
+            row |= {f"{m}_loss": _mean([one[m] for one in cell.losses]) for m in MEASURES}
+            row |= {name: _mean([getattr(one, name) for one in cell.utility]) for name in NUMBERS}
+            out.append({**row, "seconds": cell.seconds})
         return out
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,10 +196,10 @@ class Frontier:
         return {
             "schema_version": SCHEMA_VERSION,
             "measure": self.measure,
-            "provenance": dict(self.provenance),
-            "cells": [dict(c) for c in self.cells],
+            "provenance": to_plain(self.provenance),
+            "cells": to_plain(self.cells),
             "sentence": self.sentence,
-            "front": [c["defense"] for c in self.front],
+            "front": [c.defense for c in self.front],
         }
 
     def to_json(self) -> str:
@@ -206,19 +213,14 @@ class Frontier:
     @classmethod
     def load(cls, path: str | Path) -> Frontier:
         """Read a JSON file that `save` wrote."""
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot read the frontier {str(path)!r}: {error.strerror}") from None
-        except (ValueError, RecursionError):
-            raise InputError(f"{str(path)!r} is not a frontier: not JSON") from None
+        data = read_json(path, "a frontier")
         if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
             raise InputError(
                 f"not a frontier of schema version {SCHEMA_VERSION}, which has three risks per cell; make it again with "
                 "`standout frontier`"
             )
         try:
-            made = cls(data["provenance"], tuple(data["cells"]), data["measure"])
+            made = cls(data["provenance"], tuple(map(cell_from, data["cells"])), data["measure"])
             # every number that is shown is read once here
             made.rows()
             return made.by(made.measure)
@@ -319,7 +321,7 @@ def _run(
     wanted: Sequence[Setting],
     progress: Progress | bool | None,
     log: Callable[[str], None] | None,
-) -> list[dict[str, Any]]:
+) -> list[FrontierCell | LeftOut]:
     """Measure every cell that is not stored; the time of the first defended cell tells how long the rest will take."""
     found = [bench.stored(setting) for setting in wanted]
     missing = [k for k, cell in enumerate(found) if cell is None]
@@ -333,16 +335,12 @@ def _run(
             left = len(missing) - n - 1
             # the undefended cell also tunes the models and prepares the splits, which the others
             # share
-            if (
-                wanted[k].defense is not None
-                and left
-                and not estimated
-                and "not_measured" not in cell
-            ):
+            defended = wanted[k].defense is not None and isinstance(cell, FrontierCell)
+            if defended and left and not estimated:
                 estimated = True
                 say(
-                    f"one cell took {cell['seconds']:.0f} s, the other {left} will take about "
-                    f"{max(cell['seconds'] * left / 60, 0.1):.1f} minutes"
+                    f"one cell took {cell.seconds:.0f} s, the other {left} will take about "
+                    f"{max(cell.seconds * left / 60, 0.1):.1f} minutes"
                 )
         report("done", len(missing), len(missing))
     return [cell for cell in found if cell is not None]
@@ -362,17 +360,17 @@ def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
         "n_eligible": risk.n_eligible,
         "adversaries": [{**who.to_dict(), "words": who.words(data)} for who in risk.adversaries],
         "attacks": [one.label for one in attackers(risk.attacks, data, data)],
-        "settings": asdict(bench.settings),
+        "settings": to_plain(bench.settings),
         "held_out": 0.2,
         "wall_seconds": round(seconds, 3),
         "versions": {name: version(name) for name in ("standout", "numpy", "implicit")},
     }
 
 
-def _awareness(cell: Mapping[str, Any]) -> dict[str, float | None]:
+def _awareness(cell: FrontierCell) -> dict[str, float | None]:
     """Hit rates of the naive, of the best unaware and of the adaptive likelihood; None for the undefended data."""
-    mine = [t for t in cell["risk"]["tried"] if t["adversary"] == cell["risk"]["adversary"]]
-    rates = {t["kind"]: float(t["found"]["rate"]) for t in mine if t["kind"]}
+    mine = [t for t in cell.risk.tried if t.adversary == cell.risk.adversary]
+    rates = {t.kind: t.found.rate for t in mine if t.kind}
     unaware = [rate for kind, rate in rates.items() if kind != ADAPTIVE]
     return {
         "naive": rates.get(NAIVE),

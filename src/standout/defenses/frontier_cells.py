@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -27,8 +27,7 @@ from standout.audit.strongest import strongest
 from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
-from standout.defenses.utility import Settings, UtilityTest
-from standout.defenses.utility_models import RankingSettings, RatingSettings
+from standout.defenses.utility import Settings, Utility, UtilityTest
 from standout.defenses.utility_release import level_counts
 from standout.errors import EligibilityError, ParameterError
 from standout.experiment.attackers import attacks_of
@@ -37,7 +36,7 @@ from standout.experiment.journal import Journal
 from standout.experiment.outcomes import Outcomes
 from standout.experiment.subject import target_number
 from standout.formulas.rates import Rate
-from standout.results import to_plain
+from standout.results import Amount, Count, Part, from_plain, optional, to_plain
 
 CELL_VERSION = 3
 """Raise it when cells of an earlier version must not be used any more."""
@@ -54,6 +53,73 @@ PANEL: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """Attackers of a frontier. On a defended release the likelihood knows the published parameters of the defense, and is joined by
 its unaware variants (`experiment.attackers`)."""
+
+
+@dataclass(frozen=True)
+class Tried(Part):
+    """Hit rate of an adversary with an attack."""
+
+    adversary: str
+    attack: str
+    kind: str
+    """What the attacker knows of the defense; "" where there is only one attacker."""
+    found: Rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRisk(Part):
+    """Risk of a release, by the worst adversary."""
+
+    adversary: str
+    attack: str
+    """The strongest attack."""
+    n_tried: Count
+    n_not_released: Count
+    unique: Rate | None
+    found: Rate
+    sure: Rate | None
+    sure_attack: str | None
+    not_measured: Mapping[str, str]
+    false_match: Rate
+    worst: str
+    """The measure by which the cell is judged."""
+    credit: tuple[Amount, ...]
+    """Per reported target: credit for the worst measure, in the same order for every release."""
+    tried: tuple[Tried, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierCell(Part):
+    """Risk and utility of a release; one element per seed of the splits."""
+
+    family: str
+    strength: Count
+    defense: str
+    risk: CellRisk
+    utility: tuple[Utility, ...]
+    losses: tuple[Mapping[str, float | None], ...]
+    popularity: tuple[Mapping[str, float | None], ...] | None = optional()
+    """Of the undefended data: losses of recommending the most popular items to everyone."""
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LeftOut(Part):
+    """A defense that could not be applied, and why."""
+
+    family: str
+    strength: Count
+    defense: str
+    not_measured: str
+    seconds: float
+
+
+def cell_from(data: Any) -> FrontierCell | LeftOut:
+    """A cell from plain data."""
+    what = "the cell of a frontier", "standout frontier"
+    if isinstance(data, dict) and "not_measured" in data:
+        return from_plain(LeftOut, data, *what)
+    return from_plain(FrontierCell, data, *what)
 
 
 @dataclass(frozen=True)
@@ -124,9 +190,9 @@ class Bench:
         """Settings of the models, tuned on the first split of the undefended data."""
         stored = self._load("settings")
         if stored is not None:
-            return settings_from(stored["settings"])
+            return from_plain(Settings, stored, "stored settings")
         made = UtilityTest(self.source, self.seeds[0]).settings
-        self._store("settings", {"settings": asdict(made)})
+        self._store("settings", made)
         return made
 
     @cached_property
@@ -134,14 +200,15 @@ class Bench:
         """One test of utility per seed, all with the same settings."""
         return [UtilityTest(self.source, seed, self.settings) for seed in self.seeds]
 
-    def stored(self, setting: Setting) -> dict[str, Any] | None:
+    def stored(self, setting: Setting) -> FrontierCell | LeftOut | None:
         """The finished cell, if there is one."""
-        return None if setting.identity is None else self._load(setting.identity)
+        found = None if setting.identity is None else self._load(setting.identity)
+        return None if found is None else cell_from(found)
 
-    def measure(self, setting: Setting) -> dict[str, Any]:
+    def measure(self, setting: Setting) -> FrontierCell | LeftOut:
         """Measure a cell and keep it. A defense that cannot be applied gives a cell that only says why."""
         began = time.perf_counter()
-        cell: dict[str, Any] = {
+        head: dict[str, Any] = {
             "family": setting.family,
             "strength": setting.strength,
             "defense": setting.text,
@@ -152,20 +219,20 @@ class Bench:
             release = setting.applied(self.source, self.risk.seed)
             releases = [setting.applied(t.split.train, t.seed) for t in self.tests]
         except ParameterError as error:
-            cell |= {"not_measured": str(error), "seconds": time.perf_counter() - began}
-            return cell
+            return LeftOut(**head, not_measured=str(error), seconds=time.perf_counter() - began)
         found = [
             t.undefended if made is t.split.train else t.of(made)
             for t, made in zip(self.tests, releases, strict=True)
         ]
-        cell |= {
-            "risk": self.risk.of(release),
-            "utility": [asdict(one) for one in found],
-            "losses": [t.losses(one) for t, one in zip(self.tests, found, strict=True)],
-        }
-        if setting.defense is None:
-            cell["popularity"] = [t.popularity_losses for t in self.tests]
-        cell["seconds"] = round(time.perf_counter() - began, 3)
+        undefended = setting.defense is None
+        cell = FrontierCell(
+            **head,
+            risk=self.risk.of(release),
+            utility=tuple(found),
+            losses=tuple(t.losses(one) for t, one in zip(self.tests, found, strict=True)),
+            popularity=tuple(t.popularity_losses for t in self.tests) if undefended else None,
+            seconds=round(time.perf_counter() - began, 3),
+        )
         if setting.identity is not None:
             self._store(setting.identity, cell)
         return cell
@@ -194,15 +261,9 @@ class Bench:
         found = None if self._journal is None else self._journal.find(self._about(text))
         return None if found is None else found[0]
 
-    def _store(self, text: str, content: dict[str, Any]) -> None:
+    def _store(self, text: str, content: FrontierCell | Settings) -> None:
         if self._journal is not None:
-            self._journal.keep(self._about(text), content)
-
-
-def settings_from(data: Any) -> Settings:
-    """Settings from plain data."""
-    rating = None if data["rating"] is None else RatingSettings(**data["rating"])
-    return Settings(RankingSettings(**data["ranking"]), rating)
+            self._journal.keep(self._about(text), to_plain(content))
 
 
 def default_adversary(source: Dataset) -> Adversary:
@@ -292,13 +353,12 @@ class RiskTest:
         """Targets on which rates are reported; the strongest attacker is chosen on the others."""
         return int(self.targets.size - self.targets.size // 2)
 
-    def of(self, release: Dataset) -> dict[str, Any]:
+    def of(self, release: Dataset) -> CellRisk:
         """Risk of a release: the shares of people who are unique, found and sure, by the worst adversary.
 
         The worst adversary, and the worst of her three measures, are those with most hits on one
         half of the targets; all rates are measured on the other half. A person who is not in the
-        release is neither unique nor found. `credit` has one number per reported target for the
-        worst measure, in the same order for every release.
+        release is neither unique nor found.
         """
         job = Experiment(self.source, self.attacks, release=release, seed=self.seed)
         done: list[tuple[dict[str, Outcomes], Hits]] = []
@@ -313,26 +373,19 @@ class RiskTest:
         rates = hits.measures(1.0)
         credit = np.asarray(hits.by_measure[worst], np.float64)[reported]
         words = [who.words(self.source) for who in self.adversaries]
-        risk = {
-            "adversary": words[turn],
-            "attack": hits.found_attack,
-            "n_tried": sum(len(tried) for tried, _ in done),
-            "n_not_released": int((truth.target < 0).sum()),
+        return CellRisk(
+            adversary=words[turn],
+            attack=hits.found_attack,
+            n_tried=sum(len(tried) for tried, _ in done),
+            n_not_released=int((truth.target < 0).sum()),
             **{name: rates[name] for name in (*MEASURES, "sure_attack", "not_measured")},
-            "false_match": Rate.of(outcomes[hits.found_attack].absent_matched[reported]),
-            "worst": worst,
-            "credit": [int(x) if x.is_integer() else round(x, 9) for x in credit.tolist()],
-            "tried": [
-                {
-                    "adversary": who,
-                    "attack": label,
-                    "kind": kind,
-                    "found": Rate.of(tried[label].credit[reported]),
-                }
+            false_match=Rate.of(outcomes[hits.found_attack].absent_matched[reported]),
+            worst=worst,
+            credit=tuple(int(x) if x.is_integer() else round(x, 9) for x in credit.tolist()),
+            tried=tuple(
+                Tried(who, label, kind, Rate.of(tried[label].credit[reported]))
                 for who, (tried, _) in zip(words, done, strict=True)
                 for label, _, kind in job.attackers
                 if label in tried
-            ],
-        }
-        plain: dict[str, Any] = to_plain(risk)
-        return plain
+            ),
+        )

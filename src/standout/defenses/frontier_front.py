@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from standout.arrays import Array
-from standout.formulas.rates import at_most, sign_flip
-
-Cell = Mapping[str, Any]
+from standout.defenses.frontier_cells import FrontierCell
+from standout.formulas.rates import Rate, at_most, sign_flip
 
 LEVEL = 0.05
 """Two risks differ if the paired test gives a smaller p-value."""
@@ -23,10 +21,10 @@ MOST_EXACT = 60
 """Number of differences up to which the test of two risks with ties is exact."""
 
 
-def losses(cell: Cell, measure: str) -> list[float] | None:
+def losses(cell: FrontierCell, measure: str) -> list[float] | None:
     """Loss of a cell for each seed; None if it was not measurable."""
-    found = [one[measure] for one in cell["losses"]]
-    return None if any(x is None for x in found) else found
+    found = [x for one in cell.losses if (x := one[measure]) is not None]
+    return found if len(found) == len(cell.losses) else None
 
 
 def spread(values: Sequence[float]) -> float:
@@ -45,7 +43,7 @@ def spread(values: Sequence[float]) -> float:
     )
 
 
-def compare_cost(one: Cell, other: Cell, measure: str) -> int:
+def compare_cost(one: FrontierCell, other: FrontierCell, measure: str) -> int:
     """-1 if the first cell costs less, 1 if it costs more, 0 if the difference over the seeds is within the noise."""
     a, b = losses(one, measure), losses(other, measure)
     if a is None or b is None:
@@ -55,17 +53,15 @@ def compare_cost(one: Cell, other: Cell, measure: str) -> int:
     return 0 if abs(mean) <= max(spread(gap), 1e-12) else (1 if mean > 0 else -1)
 
 
-def risk_of(cell: Cell) -> Mapping[str, Any]:
+def risk_of(cell: FrontierCell) -> Rate:
     """The rate that a cell is judged by: that of the worst of what was measured (unique, found, sure)."""
-    rate: Mapping[str, Any] = cell["risk"][cell["risk"]["worst"]]
+    rate: Rate = cell.risk[cell.risk.worst]
     return rate
 
 
-def compare_risk(one: Cell, other: Cell, level: float = LEVEL) -> int:
+def compare_risk(one: FrontierCell, other: FrontierCell, level: float = LEVEL) -> int:
     """-1 if the first cell has the lower risk, 1 if the higher one, 0 if a paired test on the same targets cannot tell."""
-    gap = np.asarray(one["risk"]["credit"], np.float64) - np.asarray(
-        other["risk"]["credit"], np.float64
-    )
+    gap = np.asarray(one.risk.credit, np.float64) - np.asarray(other.risk.credit, np.float64)
     gap = gap[gap != 0]
     total = math.fsum(gap)
     if total == 0 or _p_value(gap, total) >= level:
@@ -73,7 +69,7 @@ def compare_risk(one: Cell, other: Cell, level: float = LEVEL) -> int:
     return 1 if total > 0 else -1
 
 
-def has_clear_effect(cell: Cell, undefended: Cell, n_cells: int) -> bool:
+def has_clear_effect(cell: FrontierCell, undefended: FrontierCell, n_cells: int) -> bool:
     """Whether the risk of a cell is clearly below that of the undefended data.
 
     The paired test has the level `LEVEL` for all defended cells together (Bonferroni): of many
@@ -89,7 +85,7 @@ def _p_value(gap: Array, total: float) -> float:
     return math.erfc(abs(total) / math.sqrt(2.0 * math.fsum(gap * gap)))
 
 
-def front(cells: Sequence[Cell], measure: str) -> list[bool]:
+def front(cells: Sequence[FrontierCell], measure: str) -> list[bool]:
     """Whether no other cell is better: at most as risky and as costly, and measurably better in one of the two.
 
     A tie never removes a cell, so that the front holds all cells that may be the best.
@@ -105,10 +101,10 @@ def front(cells: Sequence[Cell], measure: str) -> list[bool]:
     return [not x for x in beaten]
 
 
-def highest_rate(cell: Cell, n_cells: int = 1) -> float:
+def highest_rate(cell: FrontierCell, n_cells: int = 1) -> float:
     """One-sided upper bound of the risk (Clopper–Pearson), at 95 % for all cells of the frontier together (Bonferroni)."""
     hit = risk_of(cell)
-    return at_most(hit["count"], hit["n"], 1 - (1 - CONFIDENCE) / max(n_cells, 1))
+    return at_most(hit.count, hit.n, 1 - (1 - CONFIDENCE) / max(n_cells, 1))
 
 
 def lowest_shown(n: int, n_cells: int) -> float:
@@ -121,11 +117,11 @@ def lowest_shown(n: int, n_cells: int) -> float:
 
 
 def least_costly(
-    cells: Sequence[Cell], measure: str, rate: float, n_cells: int
-) -> tuple[Cell, list[Cell]] | None:
+    cells: Sequence[FrontierCell], measure: str, rate: float, n_cells: int
+) -> tuple[FrontierCell, list[FrontierCell]] | None:
     """Cheapest cell whose rate is shown to be below `rate`, and the cells whose cost cannot be told from its cost."""
     fine = [c for c in cells if highest_rate(c, n_cells) <= rate and losses(c, measure) is not None]
     if not fine:
         return None
-    best = min(fine, key=lambda c: (float(np.mean(losses(c, measure) or [])), risk_of(c)["rate"]))
+    best = min(fine, key=lambda c: (float(np.mean(losses(c, measure) or [])), risk_of(c).rate))
     return best, [c for c in fine if c is not best and compare_cost(c, best, measure) == 0]

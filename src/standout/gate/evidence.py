@@ -45,7 +45,6 @@ class Counts(TypedDict):
 class WhoKnows(TypedDict):
     """The adversary of a cell, as far as it is read."""
 
-    knows: Any
     words: str
 
 
@@ -66,15 +65,6 @@ class VerdictRow(TypedDict):
     why: str
 
 
-class ColumnRow(TypedDict):
-    """A column of the release."""
-
-    name: Any
-    status: Any
-    why: Any
-    identifier: Any
-
-
 class Versions(TypedDict):
     """Versions of what ran."""
 
@@ -93,14 +83,7 @@ class Made(TypedDict):
     source_sha256: NotRequired[str]
     whole_sha256: NotRequired[str]
     whole_covers: NotRequired[str]
-    columns: NotRequired[list[ColumnRow]]
-
-
-class Signature(TypedDict):
-    """An Ed25519 signature in base 64."""
-
-    algorithm: str
-    value: str
+    columns: NotRequired[list[dict[str, Any]]]
 
 
 class EvidenceFile(TypedDict):
@@ -115,7 +98,7 @@ class EvidenceFile(TypedDict):
     cells: list[Cell]
     policy: dict[str, Any]
     provenance: Made
-    signature: NotRequired[Signature]
+    signature: NotRequired[dict[str, str]]
 
 
 def evidence_of(verdict: GateVerdict) -> dict[str, Any]:
@@ -209,11 +192,6 @@ def age_in_days(content: Mapping[str, Any], now: datetime | None = None) -> floa
     """Days since the evidence was made; negative if it claims to come from the future."""
     made = datetime.fromisoformat(content["provenance"]["created"])
     return ((now or datetime.now(UTC)) - made).total_seconds() / 86_400
-
-
-def plain(x: Any) -> Any:
-    """As in a JSON file: a tuple is a list."""
-    return json.loads(json.dumps(x))
 
 
 def alike(a: Any, b: Any) -> bool:

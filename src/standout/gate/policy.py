@@ -28,6 +28,7 @@ from standout.gate.fields import (
     read_table,
     table_of,
 )
+from standout.results import to_plain
 
 RISK = ("unique", "found", "sure", "matched-right")
 """Measures of risk; they also exist as rates of all records."""
@@ -193,7 +194,7 @@ class Policy:
             },
             near_duplicates=_near_duplicates(data.get("near_duplicates")),
             unmeasured_columns=_reasons(data.get("unmeasured_columns", {})),
-            given=_plain({key: x for key, x in data.items() if key != "end"}),
+            given=to_plain({key: x for key, x in data.items() if key != "end"}),
             **_settings(data),
         )
         made = replace(made, limits=_limits(data.get("limit", ()), made))
@@ -332,10 +333,3 @@ def _reasons(x: Any) -> dict[str, str]:
     """Names of columns, each with a reason in words."""
     given = {str(name): why for name, why in table_of(x, "unmeasured_columns").items()}
     return read_table(given, dict.fromkeys(given, REASON), "unmeasured_columns")
-
-
-def _plain(x: Any) -> Any:
-    """Copy of the policy as plain data; dates and other values that no key takes were refused before."""
-    if isinstance(x, Mapping):
-        return {str(k): _plain(v) for k, v in x.items()}
-    return [_plain(v) for v in x] if isinstance(x, list | tuple) else x

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,19 +32,36 @@ from standout.formulas.differences import newcombe, p_larger
 from standout.formulas.exact_tests import holm
 from standout.formulas.rates import Rate
 from standout.gate.columns import column_list
-from standout.results import to_plain
+from standout.results import Part, to_plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = Mapping[str, Any]
+
+@dataclass(frozen=True)
+class RateChange(Part):
+    """Change of the hit rate of an adversary with an attack, with the 95 % interval of the difference."""
+
+    adversary: str
+    attack: str
+    n: int
+    n_old: int
+    old: float
+    new: float
+    difference: float
+    low: float
+    high: float
+    p_rose: float
+    """p-value of no rise."""
+    p_rose_holm: float = 1.0
+    """The same, all rows considered together."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression:
     """Change of the hit rates from old to new, one row per adversary and attack."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[RateChange, ...]
     paired: bool
     """Whether the same people were attacked in both."""
     alpha: float = 0.05
@@ -54,9 +71,9 @@ class Regression:
     """Those of them that the old release does not have."""
 
     @property
-    def rose(self) -> tuple[Row, ...]:
+    def rose(self) -> tuple[RateChange, ...]:
         """Rows in which the risk rose, all rows considered together (Holm)."""
-        return tuple(row for row in self.rows if row["p_rose_holm"] <= self.alpha)
+        return tuple(row for row in self.rows if row.p_rose_holm <= self.alpha)
 
     @property
     def verdict(self) -> str:
@@ -71,23 +88,23 @@ class Regression:
             "alpha": self.alpha,
             "not_compared": list(self.not_compared),
             "added": list(self.added),
-            "rows": [dict(r) for r in self.rows],
+            "rows": to_plain(self.rows),
         }
 
     def to_frame(self) -> pd.DataFrame:
         """One row per adversary and attack, as a pandas frame."""
         import pandas as pd
 
-        return pd.DataFrame([dict(row) for row in self.rows])
+        return pd.DataFrame(to_plain(self.rows))
 
     def __str__(self) -> str:
         if not self.rows:
             return "nothing can be compared: the two have no adversary and attack in common"
-        most = max(self.rose or self.rows, key=lambda row: row["difference"])
+        most = max(self.rose or self.rows, key=lambda row: row.difference)
         lost = f". Not compared: {listed(self.not_compared)}" if self.not_compared else ""
         if self.rose:
             return f"the risk rose: {_change(most)}{lost}"
-        name = "largest rise" if most["difference"] >= 0 else "smallest fall"
+        name = "largest rise" if most.difference >= 0 else "smallest fall"
         same = f"the risk did not rise beyond the error; {name}: {_change(most)}{lost}"
         if not self.added:
             return same
@@ -168,8 +185,8 @@ def diff(
         same = places(before, after) if truth is None else np.arange(truth.n_records)
         with reporting(progress) as report:
             rows = list(_of_releases(first, second, same, report))
-    adjusted = holm([row["p_rose"] for row in rows])
-    done = tuple({**row, "p_rose_holm": p} for row, p in zip(rows, adjusted, strict=True))
+    adjusted = holm([row.p_rose for row in rows])
+    done = tuple(replace(row, p_rose_holm=p) for row, p in zip(rows, adjusted, strict=True))
     alpha = round(1 - confidence, 12)
     return Regression(done, not isinstance(old, Findings), alpha, tuple(lost), tuple(added))
 
@@ -188,33 +205,15 @@ def _not_measured(data: Dataset, known: Collection[str]) -> list[str]:
     return [name for name in _columns(data) if name not in known]
 
 
-def _row(
-    who: str, attack: str, old: Rate, new: Rate, change: Sequence[float], p_rose: float
-) -> Row:
-    """Change of one rate; `change` is the difference with the ends of its interval."""
-    difference, low, high = change
-    return {
-        "adversary": who,
-        "attack": attack,
-        "n": new.n,
-        "n_old": old.n,
-        "old": old.rate,
-        "new": new.rate,
-        "difference": difference,
-        "low": low,
-        "high": high,
-        "p_rose": p_rose,
-    }
-
-
-def _of_findings(old: Findings, new: Findings) -> Iterator[Row]:
+def _of_findings(old: Findings, new: Findings) -> Iterator[RateChange]:
     """Adversaries and attacks that both audits have."""
     before = {key: rate for key, _, rate in _rates(old)}
     for key, words, second in _rates(new):
         if key in before:
             first = before[key]
             counts = second.count, second.n, first.count, first.n
-            yield _row(words, key[-1], first, second, newcombe(*counts), p_larger(*counts))
+            rates = second.n, first.n, first.rate, second.rate
+            yield RateChange(words, key[-1], *rates, *newcombe(*counts), p_larger(*counts))
 
 
 def _rates(findings: Findings) -> Iterator[tuple[tuple[bytes, str], str, Rate]]:
@@ -243,7 +242,7 @@ def _fits(who: Adversary, data: Dataset) -> bool:
         return False
 
 
-def _of_releases(old: Audit, new: Audit, same: Array, report: Progress) -> Iterator[Row]:
+def _of_releases(old: Audit, new: Audit, same: Array, report: Progress) -> Iterator[RateChange]:
     """Attack the same people in both releases; `same`: the record in the new source of every record of the old one."""
     for k, who in enumerate(old.adversaries):
         words = who.words(new.source)
@@ -262,9 +261,9 @@ def _of_releases(old: Audit, new: Audit, same: Array, report: Progress) -> Itera
             it = paired(after[label], before[label])
             # the test is two-sided: half of its p-value, on the side of the change
             p_rose = it.p_value / 2 if it.difference > 0 else 1.0
-            change = it.difference, it.low, it.high
-            rates = Rate.of(before[label]), Rate.of(after[label])
-            yield _row(words, label, *rates, change, p_rose)
+            first, second = Rate.of(before[label]), Rate.of(after[label])
+            rates = second.n, first.n, first.rate, second.rate
+            yield RateChange(words, label, *rates, it.difference, it.low, it.high, p_rose)
 
 
 def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
@@ -276,7 +275,7 @@ def _credits(job: Audit, who: Adversary, people: Array) -> dict[str, Array]:
     return {one.label_without_kind: found[one.label].credit for one in knowing}
 
 
-def _change(row: Row) -> str:
+def _change(row: RateChange) -> str:
     """The change in words."""
-    change = f"{100 * row['difference']:+.1f} points ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
-    return f"{change} for {row['adversary']}, {row['attack']}"
+    change = f"{100 * row.difference:+.1f} points ({100 * row.low:+.1f} to {100 * row.high:+.1f})"
+    return f"{change} for {row.adversary}, {row.attack}"

@@ -25,7 +25,6 @@ from standout.gate.evidence import (
     check_signature,
     contradictions,
     load_evidence,
-    plain,
 )
 from standout.gate.measure import Measurement, attack_batch
 from standout.gate.policy import Policy
@@ -33,6 +32,7 @@ from standout.gate.rows import cell_head
 from standout.gate.run import Batch, GateRun
 from standout.gate.scopes import known_channels
 from standout.gate.verdict import EXIT, overall
+from standout.results import to_plain
 from standout.versions import version_of
 
 Row = dict[str, str]
@@ -315,7 +315,7 @@ def _second_run(
         run = make(rules, targets=made["targets"], seed=made["seed"])
         run.measure(report, replay(cells, chosen, lacking))
         table, tests = run.decide()
-        again = plain(run.cells())
+        again = to_plain(run.cells())
     except (StandoutError, TypeError, ValueError, LookupError):
         if lacking:
             yield _row(asked_for, "", f"the evidence lacks {lacking[0]}{other}"[:300], differs)
@@ -339,7 +339,7 @@ def _second_run(
         ),
     ):
         why = "follows from the policy, the data and the counts"
-        yield compared(f"derived {name}", why, _difference(said, plain(derived)))
+        yield compared(f"derived {name}", why, _difference(said, to_plain(derived)))
     if len(chosen) < len(cells):
         yield _sampled(len(chosen), len(cells), signed)
     index = _by_head(cells)
@@ -393,4 +393,4 @@ def _by_head(cells: Sequence[Cell]) -> dict[bytes, int]:
 
 
 def _head(cell: Cell) -> bytes:
-    return canonical(plain({name: cell[name] for name in HEAD if name in cell}))
+    return canonical(to_plain({name: cell[name] for name in HEAD if name in cell}))

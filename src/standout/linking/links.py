@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from standout.arrays import Array
-from standout.audit.findings import freeze, strict_json, write_whole
-from standout.data.whole_file import check_regular
+from standout.audit.findings import freeze, read_json, write_whole
 from standout.errors import InputError, ParameterError
 from standout.formulas.rates import Rate
 from standout.formulas.spacing import benjamini_hochberg
@@ -188,13 +187,7 @@ class LinkFindings:
     @classmethod
     def load(cls, path: str | Path) -> LinkFindings:
         """Read a JSON file that `save` wrote."""
-        try:
-            data = strict_json(check_regular(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot read link findings {str(path)!r}: {error.strerror}") from None
-        except (ValueError, RecursionError):
-            raise InputError(f"{str(path)!r} is not a file of link findings: not JSON") from None
-        return cls.from_dict(data)
+        return cls.from_dict(read_json(path, "a file of link findings"))
 
     @classmethod
     def from_dict(cls, data: Any) -> LinkFindings:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from standout.report.tables import Section, make_table, named_rate
+from standout.audit.findings import named_rate
+from standout.report.tables import Section, make_table
 from standout.report.view import Case, View
 from standout.report.words import percent, several
 

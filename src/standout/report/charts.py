@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from standout.audit.findings import Findings
+from standout.audit.findings import Findings, named_rate
 from standout.report.breakdowns import breakdown, channels
 from standout.report.drawing import (
     INK,
@@ -29,7 +29,6 @@ from standout.report.drawing import (
 from standout.report.sentences import judge_level
 from standout.report.tables import (
     make_table,
-    named_rate,
     rate_cells,
 )
 from standout.report.view import Case, View, amounts, view

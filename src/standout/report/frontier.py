@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from standout.audit.domain import listed
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES
+from standout.defenses.frontier_cells import FrontierCell, LeftOut
 from standout.defenses.frontier_front import (
     highest_rate,
     least_costly,
@@ -93,17 +94,17 @@ def sentence(found: Frontier) -> str:
             said.append(f"That is already below {percent(rate)}.")
         elif best is not None:
             said.append(_bought(found, rate, *best))
-        elif lowest_shown(hit["n"], n) > rate:
+        elif lowest_shown(hit.n, n) > rate:
             said.append(
-                f"A rate below {percent(rate)} cannot be shown with {hit['n']:,} tested people."
+                f"A rate below {percent(rate)} cannot be shown with {hit.n:,} tested people."
             )
             break  # nor can a lower one
         elif effective:
-            least = min(effective, key=lambda c: risk_of(c)["rate"])
+            least = min(effective, key=lambda c: risk_of(c).rate)
             low = risk_of(least)
             said.append(
                 f"None of the {n} tried settings is shown to bring it below {percent(rate)}; the lowest rate is "
-                f"{percent(low['rate'])} ({between(low)}), with {least['defense']}."
+                f"{percent(low.rate)} ({between(low)}), with {least.defense}."
             )
     if n and not effective:
         tried = "The tried setting has no" if n == 1 else f"None of the {n} tried settings has a"
@@ -113,43 +114,41 @@ def sentence(found: Frontier) -> str:
     return " ".join(said)
 
 
-def _three(base: Mapping[str, Any]) -> str:
+def _three(base: FrontierCell) -> str:
     """The three risks of the undefended data, and by which of them settings are judged."""
-    risk, n = base["risk"], risk_of(base)["n"]
+    risk, n = base.risk, risk_of(base).n
     words = {
         "unique": "{} are unique",
         "sure": "she is sure of {}",
         "found": "her best guess finds {}",
     }
     parts = [
-        text.format(f"{percent(risk[name]['rate'])} ({between(risk[name])})")
+        text.format(f"{percent(risk[name].rate)} ({between(risk[name])})")
         for name, text in words.items()
         if risk[name] is not None
     ]
     listed = ", and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
     return (
-        f"An attacker knows {risk['adversary']}. Of {n:,} {'person' if n == 1 else 'people'} tested in the undefended "
-        f"data, {listed}. Settings are judged by the largest of these rates, here {WORST[risk['worst']]}."
+        f"An attacker knows {risk.adversary}. Of {n:,} {'person' if n == 1 else 'people'} tested in the undefended "
+        f"data, {listed}. Settings are judged by the largest of these rates, here {WORST[risk.worst]}."
     )
 
 
-def _bought(
-    found: Frontier, rate: float, best: Mapping[str, Any], ties: Sequence[Mapping[str, Any]]
-) -> str:
+def _bought(found: Frontier, rate: float, best: FrontierCell, ties: Sequence[FrontierCell]) -> str:
     text = (
-        f"To bring the rate below {percent(rate)}, the least costly defense found is {best['defense']}, which costs "
-        f"{_cost(best, found.measure)}{_also(found, best)} and leaves {percent(risk_of(best)['rate'])} {best['risk']['worst']}."
+        f"To bring the rate below {percent(rate)}, the least costly defense found is {best.defense}, which costs "
+        f"{_cost(best, found.measure)}{_also(found, best)} and leaves {percent(risk_of(best).rate)} {best.risk.worst}."
     )
     if found.popularity_loss is not None and found.popularity_loss > 0:
         text += f" Recommending the most popular items to everyone would cost {percent(min(found.popularity_loss, 1.0))}."
     if ties:
-        names = " and ".join(c["defense"] for c in ties[:2])
+        names = " and ".join(c.defense for c in ties[:2])
         more = f" and {len(ties) - 2} more" if len(ties) > 2 else ""
         text += f" The cost of {names}{more} is not measurably different."
     return text
 
 
-def _cost(cell: Mapping[str, Any], measure: str) -> str:
+def _cost(cell: FrontierCell, measure: str) -> str:
     values = losses(cell, measure) or []
     mean, half = sum(values) / len(values), spread(values)
     if abs(mean) <= half or mean <= 0:
@@ -157,7 +156,7 @@ def _cost(cell: Mapping[str, Any], measure: str) -> str:
     return f"{percent(min(mean, 1.0))} {COSTS[measure]}"
 
 
-def _also(found: Frontier, cell: Mapping[str, Any]) -> str:
+def _also(found: Frontier, cell: FrontierCell) -> str:
     """Large losses in the other measures, so that a defense that removes a channel does not look free."""
     parts = []
     for measure in found.measures:
@@ -204,9 +203,9 @@ def not_measured(found: Frontier) -> list[tuple[str, str]]:
     """What was not measured, and why: settings without any number, and risks with the settings that lack them."""
     where: dict[tuple[str, str], list[str]] = {}
     for cell in found.measured:
-        for name, why in cell["risk"]["not_measured"].items():
-            where.setdefault((name, why), []).append(cell["defense"])
-    whole = [(c["defense"], c["not_measured"]) for c in found.cells if "not_measured" in c]
+        for name, why in cell.risk.not_measured.items():
+            where.setdefault((name, why), []).append(cell.defense)
+    whole = [(c.defense, c.not_measured) for c in found.cells if isinstance(c, LeftOut)]
     return whole + [(name, f"{why} ({'; '.join(cells)})") for (name, why), cells in where.items()]
 
 

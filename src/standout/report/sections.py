@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from standout.audit.findings import Findings
+from standout.audit.findings import Findings, named_rate
 from standout.experiment.attackers import FITTED
 from standout.report import charts
 from standout.report.attributes import NAME as ATTRIBUTES
@@ -17,7 +18,7 @@ from standout.report.tables import (
     generic,
     heading,
     make_table,
-    named_rate,
+    rate_cells,
 )
 from standout.report.view import Case, View, view, why_falling
 from standout.report.why import described, theorem
@@ -97,7 +98,7 @@ def _attackers(seen: View, about: Case) -> Section:
         {
             "words": c.words,
             "attack": c.attack,
-            **{key: c.hit[key] for key in ("rate", "low", "high")},
+            **rate_cells(c.hit),
             **{f"vs_{k}": v for k, v in ((c.strongest and c.strongest.versus) or {}).items()},
         }
         for c in seen.cases
@@ -137,7 +138,7 @@ def _awareness(seen: View) -> Section | None:
         if found := case.entry.awareness:
             if found.adaptive.attack.endswith(f"({FITTED})"):
                 text = [AWARENESS, STANDS_IN]
-            row = {"words": case.words, "by": found.unaware.attack}
+            row: dict[str, Any] = {"words": case.words, "by": found.unaware.attack}
             for kind in AWARENESS_KINDS:
                 row |= named_rate(kind, found[kind].hit)
             rows.append(row)

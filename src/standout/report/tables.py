@@ -65,12 +65,6 @@ def rate_cells(rate: Mapping[str, Any]) -> dict[str, Any]:
     return {k: rate[k] for k in ("rate", "low", "high", "count", "n")}
 
 
-def named_rate(name: str, rate: Mapping[str, Any] | None) -> dict[str, Any]:
-    """One of several rates of a row, and its interval; None if it was not measured."""
-    ends = {"": "rate", "_low": "low", "_high": "high"}
-    return {f"{name}{end}": rate and rate[key] for end, key in ends.items()}
-
-
 @dataclass(frozen=True)
 class ReportTable:
     """Rows of plain numbers under a heading. `name` is the file name of its exports."""

@@ -11,6 +11,7 @@ from standout.report.tables import (
     generic,
     is_table,
     make_table,
+    rate_cells,
 )
 from standout.report.view import Case, View
 from standout.report.words import between, number, percent, several
@@ -118,7 +119,7 @@ def theorem(seen: View) -> Section | None:
             "kind": case.line,
             "knows": case.knows,
             "at_least": point["at_least"],
-            **{key: case.hit[key] for key in ("rate", "low", "high")},
+            **rate_cells(case.hit),
             "attack": case.attack,
             "agreement": curve["agreement"][1],
         }
