@@ -65,8 +65,8 @@ VERBS = {
     ),
 }
 """Arguments of each long command, without --out."""
-CHANGING = {"created", "wall_seconds", "seconds", "command"}
-"""Times and the name of the output folder."""
+CHANGING = {"created", "wall_seconds", "seconds", "command", "sha256"}
+"""Times, the name of the output folder, and the checksum that covers them."""
 
 
 def write_data(folder: Path) -> None:
