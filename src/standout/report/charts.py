@@ -31,7 +31,7 @@ from standout.report.tables import (
     make_table,
     rate_cells,
 )
-from standout.report.view import Case, View, amounts, view
+from standout.report.view import Case, FindingsView, amounts, view
 from standout.report.words import number, percent, rate_words
 
 PANELS = {
@@ -61,7 +61,7 @@ def charts(findings: Findings) -> dict[str, Chart]:
     return {c.name: c for c in made if c is not None}
 
 
-def risk(seen: View) -> Chart:
+def risk(seen: FindingsView) -> Chart:
     """The three measures of risk against the number of known items, a line per kind of knowledge."""
     rows = [
         {
@@ -109,7 +109,7 @@ def _range(name: str, points: list[dict[str, Any]]) -> str:
     return f" {name.capitalize()}: from {' to '.join(ends)}."
 
 
-def _risk_spec(points: list[dict[str, Any]], seen: View, width: int) -> Spec:
+def _risk_spec(points: list[dict[str, Any]], seen: FindingsView, width: int) -> Spec:
     kinds, axis = list(dict.fromkeys(c.line for c in seen.charted)), amounts(seen.cases)
     looks, key = series(kinds), legend(kinds, width, symbolOpacity=1)
     # "4, 1 wrong" on two lines, so that nine labels fit
@@ -140,7 +140,7 @@ def _risk_spec(points: list[dict[str, Any]], seen: View, width: int) -> Spec:
     return spec
 
 
-def attackers(seen: View, about: Case) -> Chart:
+def attackers(seen: FindingsView, about: Case) -> Chart:
     """Hit rate of every attack, for one kind of knowledge; the table holds all kinds."""
     alike = seen.like(about)
     rows = [
@@ -184,7 +184,7 @@ def attackers(seen: View, about: Case) -> Chart:
     )
 
 
-def absent(seen: View, about: Case) -> Chart | None:
+def absent(seen: FindingsView, about: Case) -> Chart | None:
     """Correct names against false names as the threshold moves, for one kind of knowledge."""
     alike = [c for c in seen.like(about) if c.calibrated is not None]
     if not alike:
@@ -236,7 +236,7 @@ def _at_false_rates(about: Case) -> str:
     return f" With {about.words}, the share of people named correctly is {marks}."
 
 
-def bits(seen: View) -> Chart | None:
+def bits(seen: FindingsView) -> Chart | None:
     """Remaining uncertainty about the target's record, per adversary."""
     rows = [
         {

@@ -13,7 +13,7 @@ from standout.report.tables import (
     make_table,
     rate_cells,
 )
-from standout.report.view import Case, View
+from standout.report.view import Case, FindingsView
 from standout.report.words import between, number, percent, several
 
 Plain = Mapping[str, Any]
@@ -104,7 +104,7 @@ ASSUMPTIONS = (
 )
 
 
-def theorem(seen: View) -> Section | None:
+def theorem(seen: FindingsView) -> Section | None:
     """Prediction and measurement for every case to which the theorem applies; None if nothing was measured for it."""
     measured = seen.sections.get("describe")
     curves = (
