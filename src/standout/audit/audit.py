@@ -36,7 +36,7 @@ from standout.audit.measures import hits_of
 from standout.audit.related import relation
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import Strongest, strongest
-from standout.audit.sweep import default_sweep, fitting
+from standout.audit.sweep import default_sweep, fit_to_data
 from standout.data.catalog import Catalog
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
@@ -140,7 +140,7 @@ class Audit:
             raise ParameterError(
                 f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)"
             )
-        self.adversaries = [fitting(who, self.source) for who in wanted]
+        self.adversaries = [fit_to_data(who, self.source) for who in wanted]
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
 

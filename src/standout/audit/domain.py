@@ -14,7 +14,7 @@ from typing import Any
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choices import choice_names, parse_choice
-from standout.audit.sweep import FEW_STEPS, fitting
+from standout.audit.sweep import FEW_STEPS, fit_to_data
 from standout.audit.sweep_file import (
     UNKNOWN,
     Entry,
@@ -163,7 +163,7 @@ def beside_sweep(
         where = f"domain {chosen.name!r}: adversary {number}"
         for who in adversaries_of({**settled, "knows": _knows(entry, amounts)}, where):
             try:
-                fitted = fitting(who, dataset)
+                fitted = fit_to_data(who, dataset)
             except EngineError:
                 view = who.to_dict()["view"]
                 notes.append(f"View {view} needs the records in memory: not tried.")

@@ -18,7 +18,7 @@ from standout.audit.domain import listed
 from standout.audit.findings import Findings
 from standout.audit.known import known_names
 from standout.audit.strongest import paired
-from standout.audit.sweep import default_sweep, fitting
+from standout.audit.sweep import default_sweep, fit_to_data
 from standout.data.channels import level_names
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
@@ -237,7 +237,7 @@ def _known(adversaries: Sequence[Adversary], sources: Sequence[Dataset]) -> list
 
 def _fits(who: Adversary, data: Dataset) -> bool:
     try:
-        return fitting(who, data) == who
+        return fit_to_data(who, data) == who
     except ParameterError:
         return False
 
