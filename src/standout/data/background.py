@@ -134,7 +134,9 @@ def background(dataset: Catalog) -> Background:
     return made
 
 
-def entries_of(dataset: Catalog, rows: Rows, place: int, item: int) -> tuple[Array, Array]:
+def histograms_of_record(
+    dataset: Catalog, rows: Rows, place: int, item: int
+) -> tuple[Array, Array]:
     """Histograms (levels, bins of time) of a fetched record's entries of an item, or of all its items for -1."""
     known = background(dataset)
     value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
