@@ -1,4 +1,8 @@
-"""`check`: measure what a policy limits, until every limit is shown to be kept or one is shown to be exceeded."""
+"""`check`: measure what a policy limits, until every limit is shown to be kept or one is shown to be exceeded.
+
+It is `so.check` in Python and `standout check` on the command line. `run.py` measures, `rows.py`
+decides; `verify.py` derives a verdict again.
+"""
 
 from __future__ import annotations
 
@@ -163,5 +167,7 @@ def check(
         run.measure(report)
     table, tests = run.decide()
     verdict = overall([row["verdict"] for row in table])
-    made = run.provenance(time.perf_counter() - began)
-    return GateVerdict(verdict, tuple(table), tuple(tests), tuple(run.cells()), rules.given, made)
+    provenance = run.provenance(time.perf_counter() - began)
+    return GateVerdict(
+        verdict, tuple(table), tuple(tests), tuple(run.cells()), rules.given, provenance
+    )
