@@ -1,4 +1,7 @@
-"""What was read, what the numbers do not cover, and where they come from."""
+"""Sections of the report on its basis: what was read, what the numbers do not cover, and where they come from.
+
+`sections.py` puts them in order. The evidence of a gate, which is signed, is in `gate/evidence.py`.
+"""
 
 from __future__ import annotations
 
