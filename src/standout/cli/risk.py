@@ -109,10 +109,10 @@ def worst_case(
 
 def _show_risk(found: Risk, console: Console) -> None:
     """Print the aggregates."""
-    from standout.audit.domain import listed
+    from standout.audit.domain import joined_with_and
 
     seen = found.to_dict()
-    lost = f" Not measured: {listed(found.not_measured)}." if found.not_measured else ""
+    lost = f" Not measured: {joined_with_and(found.not_measured)}." if found.not_measured else ""
     console.print(
         f"{found.words}: {seen['n_people']:,} people, {found.draws} draw{'s' if found.draws > 1 else ''} each. "
         f"{found.n_records - found.n_eligible:,} of {found.n_records:,} people hold too few items and were not attacked.{lost}"

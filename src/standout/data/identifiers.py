@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from standout.data.catalog import Catalog
-from standout.data.reading.columns import listed
+from standout.data.reading.columns import shown_names
 from standout.data.reading.profile import EMAIL, PHONE
 
 _EMAIL, _PHONE = re.compile(EMAIL), re.compile(PHONE)
@@ -36,7 +36,7 @@ def direct_identifiers(data: Catalog) -> list[dict[str, str]]:
     # a defense in memory leaves out the columns that were not measured
     roles = ("record",) if data.origin is not None else ("record", "ignored")
     in_columns = [
-        {"where": f"column {listed([use.name])}", "kind": use.identifier}
+        {"where": f"column {shown_names([use.name])}", "kind": use.identifier}
         for use in data.cleaning.columns
         if use.identifier and (use.role in roles or use.further)
     ]

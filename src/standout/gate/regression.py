@@ -14,7 +14,7 @@ from standout.arrays import Array
 from standout.audit.audit import Audit
 from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, TARGETS
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import Findings
 from standout.audit.known import known_names
 from standout.audit.strongest import paired
@@ -101,14 +101,14 @@ class Regression:
         if not self.rows:
             return "nothing can be compared: the two have no adversary and attack in common"
         most = max(self.rose or self.rows, key=lambda row: row.difference)
-        lost = f". Not compared: {listed(self.not_compared)}" if self.not_compared else ""
+        lost = f". Not compared: {joined_with_and(self.not_compared)}" if self.not_compared else ""
         if self.rose:
             return f"the risk rose: {_change(most)}{lost}"
         name = "largest rise" if most.difference >= 0 else "smallest fall"
         same = f"the risk did not rise beyond the error; {name}: {_change(most)}{lost}"
         if not self.added:
             return same
-        return f"cannot tell: new and not compared: {listed(self.added)}. For what was compared, {same}"
+        return f"cannot tell: new and not compared: {joined_with_and(self.added)}. For what was compared, {same}"
 
     def __repr__(self) -> str:
         return f"<Regression: {len(self.rows)} comparisons, risk rose in {len(self.rose)}>"

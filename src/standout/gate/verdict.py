@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import write_whole
 from standout.engines.engine import Engine
 from standout.experiment.progress import Progress, reporting
@@ -112,7 +112,7 @@ def not_measured(provenance: Mapping[str, Any]) -> list[str]:
     parts = provenance.get("not_measured") or []
     return (
         [
-            f"Not measured: {listed(parts)}. The verdict does not hold for {'it' if len(parts) == 1 else 'them'}."
+            f"Not measured: {joined_with_and(parts)}. The verdict does not hold for {'it' if len(parts) == 1 else 'them'}."
         ]
         if parts
         else []

@@ -31,7 +31,7 @@ from standout.report.tables import (
     make_table,
     rate_cells,
 )
-from standout.report.view import Case, FindingsView, amounts, view
+from standout.report.view import Case, FindingsView, amount_labels, view
 from standout.report.words import number, percent, rate_words
 
 PANELS = {
@@ -110,7 +110,7 @@ def _range(name: str, points: list[dict[str, Any]]) -> str:
 
 
 def _risk_spec(points: list[dict[str, Any]], seen: FindingsView, width: int) -> Spec:
-    kinds, axis = list(dict.fromkeys(c.line for c in seen.charted)), amounts(seen.cases)
+    kinds, axis = list(dict.fromkeys(c.line for c in seen.charted)), amount_labels(seen.cases)
     looks, key = series(kinds), legend(kinds, width, symbolOpacity=1)
     # "4, 1 wrong" on two lines, so that nine labels fit
     labels: Spec = {"labelAngle": 0, "grid": False, "labelExpr": "split(datum.label, ', ')"}
@@ -252,7 +252,7 @@ def bits(seen: FindingsView) -> Chart | None:
     ]
     if not rows:
         return None
-    prior, order = rows[0]["prior"], amounts([c for c in seen.cases if c.uncertainty])
+    prior, order = rows[0]["prior"], amount_labels([c for c in seen.cases if c.uncertainty])
     kinds = list(dict.fromkeys(r["kind"] for r in rows))
 
     def build(width: int) -> Spec:

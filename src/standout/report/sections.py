@@ -21,7 +21,7 @@ from standout.report.tables import (
     rate_cells,
 )
 from standout.report.view import Case, FindingsView, view, why_falling
-from standout.report.why import described, theorem
+from standout.report.why import data_section, theorem
 from standout.report.words import percent, rate_words, several
 
 WHY = {
@@ -238,7 +238,7 @@ def _why(seen: FindingsView) -> Section | None:
     for name, title in WHY.items():
         content = seen.sections.get(name)
         if name == "describe" and isinstance(content, Mapping):
-            parts.append(described(content, title))
+            parts.append(data_section(content, title))
             if explained := theorem(seen):
                 parts.append(explained)
         elif content is not None:

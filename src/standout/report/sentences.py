@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import Findings
 from standout.audit.judge import AttackResult
 from standout.errors import ParameterError
@@ -70,8 +70,8 @@ def _named(seen: FindingsView) -> str:
     if not seen.identifiers:
         return ""
     return (
-        f"The data seems to name people directly: {listed(seen.identifiers)}. No attack is needed for that, and no rate below "
-        "counts it. "
+        f"The data seems to name people directly: {joined_with_and(seen.identifiers)}. No attack is needed for that, and no rate "
+        "below counts it. "
     )
 
 
@@ -193,7 +193,7 @@ def _singling_out(level: Level, case: Case, seen: FindingsView) -> str:
         return (
             f"No attack singled people out, or found them, more often than a guess would. With the strongest knowledge tried, "
             f"{case.phrase}, at most {percent(limit, 1)} of {whom} are found (95% confidence; {_tested(case.hit)}; the strongest "
-            f"of {several(len(seen.attacks), 'attack')}; {_guess(case)}). Not tried: {listed(untried(seen))}."
+            f"of {several(len(seen.attacks), 'attack')}; {_guess(case)}). Not tried: {joined_with_and(untried(seen))}."
         )
     if seen.other_labels:
         return (

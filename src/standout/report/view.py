@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import AdversaryResult, Findings, Uncertainty
 from standout.audit.judge import AttackResult, Calibrated
 from standout.audit.related import RELATION
@@ -268,7 +268,7 @@ def _names(adversaries: Sequence[Plain]) -> list[dict[str, Any]]:
     return names
 
 
-def amounts(cases: Sequence[Case]) -> list[str]:
+def amount_labels(cases: Sequence[Case]) -> list[str]:
     """Amounts of knowledge in the order of the axis."""
     return list(dict.fromkeys(c.amount for c in sorted(cases, key=lambda c: c.order)))
 
@@ -336,7 +336,7 @@ def why_falling(seen: FindingsView) -> str:
 
 def unmeasured(seen: FindingsView) -> str:
     """Sentence on what was read more coarsely than the source has it; empty if nothing was."""
-    return f" Not measured: {listed(seen.not_measured)}." if seen.not_measured else ""
+    return f" Not measured: {joined_with_and(seen.not_measured)}." if seen.not_measured else ""
 
 
 def untried(seen: FindingsView) -> list[str]:

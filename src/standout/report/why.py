@@ -27,7 +27,7 @@ TABLES = ("lengths", "supports", "outside_top", "length_fits", "support_fits")
 """Tables that are known."""
 
 
-def described(content: Plain, title: str) -> Section:
+def data_section(content: Plain, title: str) -> Section:
     """Charts where there is one, text for the known parts, plain tables for the rest."""
     drawn = {"information": information(content), "sparsity": sparsity(content)}
     rest = {k: v for k, v in content.items() if drawn.get(k) is None and k != "theorem"}
