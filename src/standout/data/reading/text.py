@@ -302,9 +302,8 @@ class TextTable(SourceTable):
 
 def several_tables(name: str, columns: dict[str, tuple[str, ...]]) -> InputError:
     """Error for files whose columns differ."""
-    tables = "; ".join(
-        f"{file} ({shown_names(names)})" for file, names in list(columns.items())[:10]
-    )
+    first = list(columns.items())[:10]
+    tables = "; ".join(f"{file} ({shown_names(names)})" for file, names in first)
     more = f" and {len(columns) - 10:,} more" if len(columns) > 10 else ""
     return InputError(
         f"{name} holds several tables with different columns: {tables}{more}. Name one of them"
