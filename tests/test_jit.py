@@ -72,7 +72,7 @@ def test_a_change_of_any_source_that_a_function_may_contain_compiles_it_again(
     elsewhere, monkeypatch
 ):
     assert compiled_again()
-    monkeypatch.setattr(jit, "_sources", lambda file: "other sources")
+    monkeypatch.setattr(jit, "_source_digest", lambda file: "other sources")
     assert compiled_again(), "the machine code of an older version would run"
     assert not compiled_again()
 
@@ -96,9 +96,9 @@ def test_the_digest_changes_with_every_source_that_a_kernel_may_contain_and_with
     monkeypatch.setattr(jit, "_ROOT", tmp_path)
 
     def digest() -> str:
-        for kept in (jit._sources, jit._imported, jit._text):
+        for kept in (jit._source_digest, jit._imported_files, jit._text):
             kept.cache_clear()
-        return jit._sources(str(tmp_path / "standout" / "scoring" / kernel))
+        return jit._source_digest(str(tmp_path / "standout" / "scoring" / kernel))
 
     before = digest()
     with (tmp_path / "standout" / changed).open("a") as file:
@@ -120,7 +120,7 @@ def test_shipped_functions_of_other_sources_are_not_used(elsewhere, monkeypatch)
     assert compiled_again()
     monkeypatch.delenv(jit.COMPILE_TO)
     monkeypatch.setattr(config, "CACHE_DIR", str(elsewhere / "second"))
-    monkeypatch.setattr(jit, "_sources", lambda file: "other sources")
+    monkeypatch.setattr(jit, "_source_digest", lambda file: "other sources")
     assert compiled_again()
 
 

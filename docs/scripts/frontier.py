@@ -358,8 +358,8 @@ def measure_f06(folder: Path) -> None:
             {
                 "x": n,
                 "paper": rates[f06.POPULAR, n],
-                "ignores": rates[f06.ANSWERED, n],
-                "adaptive": rates[f06.MODELED, n],
+                "ignores": rates[f06.IGNORING_POPULAR, n],
+                "adaptive": rates[f06.MISDIRECTED_ADAPTIVE, n],
             }
         )
     write_whole(RESULTS / "frontier-f06.json", json.dumps(out, indent=1) + "\n")

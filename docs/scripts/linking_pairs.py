@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import expit
 
 import standout as so
-from standout.linking.answer import Answer
+from standout.linking.answer import LinkCandidates
 from standout.linking.canaries import run_canaries
 from standout.linking.em import score_second_file
 from standout.linking.history import History, Recalibration, features, history
@@ -45,7 +45,7 @@ HEADER = [
 class Pair(NamedTuple):
     """Scores of a pair of files, and of the release's history."""
 
-    answer: Answer
+    answer: LinkCandidates
     right: np.ndarray
     past: History
 
@@ -83,7 +83,7 @@ def linked(known: so.Dataset, release: so.Dataset) -> Iterator[tuple[str, Pair]]
     if past is None:
         raise SystemExit("the release has too little history")
     right = truth_of(release, known.record_labels)
-    alone = Answer.of(top, null_mean)
+    alone = LinkCandidates.of(top, null_mean)
     yield "one by one", Pair(alone, right, past._replace(answer=past.alone))
     yield "one-to-one", Pair(alone.joint(), right, past)
 

@@ -1,4 +1,4 @@
-"""The exceptions of standout.
+"""The exceptions of standout, raised in all of its folders, and how a message names an option.
 
 ::
 
@@ -11,7 +11,8 @@
     └── EngineError          the requested engine cannot run here
 
 A message says what was wrong, the value, and what to do. It never holds a record's label or
-contents.
+contents. The same code is called from Python and from the command line, which write an option
+differently: `option` gives the right way, and the commands run inside `command_line`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _in_command = False
 
 @contextmanager
 def command_line() -> Iterator[None]:
-    """Let messages name options as the command line does."""
+    """Context of a command: in it, `option` writes names as the command line does."""
     global _in_command
     _in_command = True
     try:
@@ -71,7 +72,7 @@ def command_line() -> Iterator[None]:
 
 
 def option(name: str, value: str | None = "NAME") -> str:
-    """How to give an option of reading: as a keyword in Python, with two hyphens on the command line.
+    """How to give an option, for a message: as a keyword in Python, with two hyphens on the command line.
 
     Parameters
     ----------

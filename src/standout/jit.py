@@ -1,4 +1,4 @@
-"""`njit` of Numba with the package's own cache of compiled functions. All compiled functions of the package are made here.
+"""`njit` of Numba with the package's own cache of compiled functions: the decorator of every compiled function of the package.
 
 A function is compiled at its first call and kept in a folder of the user, by the digest of all
 sources that it may contain: a second checkout with the same kernels compiles nothing. Loading a
@@ -75,7 +75,7 @@ class KernelCache(caching.NullCache):  # type: ignore[misc]
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        self._digest = _sources(function.__code__.co_filename)
+        self._digest = _source_digest(function.__code__.co_filename)
         self._folder = _folder(function.__module__, self._digest)
         if self._folder is None and not _can_load():
             _say_once()
@@ -146,10 +146,10 @@ def _roots() -> Iterator[Path]:
         kernels.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         kernels.mkdir(mode=0o700, exist_ok=True)
         about = kernels.lstat()
-        own = sys.platform == "win32" or (
+        is_private = sys.platform == "win32" or (
             about.st_uid == os.geteuid() and not about.st_mode & 0o077
         )
-        if stat.S_ISDIR(about.st_mode) and own:
+        if stat.S_ISDIR(about.st_mode) and is_private:
             yield kernels
     yield Path(__file__).parent / "__pycache__" / "kernels"
 
@@ -173,22 +173,21 @@ def _can_load() -> bool:
 
 
 @lru_cache(None)
-def _sources(file: str) -> str:
+def _source_digest(file: str) -> str:
     """Digest of a source file and of all that it imports from the package: a compiled function contains those that it calls."""
     wanted, waiting = set(), [Path(file)]
     while waiting:
         path = waiting.pop()
         if path not in wanted:
             wanted.add(path)
-            waiting += _imported(path)
+            waiting += _imported_files(path)
     # names, not places: a wheel is compiled in one folder and installed in another
-    return sha256(
-        "\0".join(path.name + "\0" + _text(path) for path in sorted(wanted)).encode()
-    ).hexdigest()
+    content = "\0".join(path.name + "\0" + _text(path) for path in sorted(wanted))
+    return sha256(content.encode()).hexdigest()
 
 
 @lru_cache(None)
-def _imported(path: Path) -> tuple[Path, ...]:
+def _imported_files(path: Path) -> tuple[Path, ...]:
     """Files of the package that a file imports when it is loaded."""
     names = [(module, *re.findall(r"\w+", what)) for module, what in _IMPORT.findall(_text(path))]
     modules = [

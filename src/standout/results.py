@@ -1,6 +1,8 @@
-"""Results as frozen dataclasses: written as plain data, and read back where they fit their types.
+"""`to_plain` and `from_plain`: results (frozen dataclasses) to the plain data of JSON, and back with all types checked.
 
-Dictionaries are only at the border of JSON. The JSON Schema of a file is derived from the types.
+Used by all that is written to JSON files: findings, evidence, frontiers, links. Inside the package
+results are dataclasses; dictionaries are only at the border of JSON. The JSON Schema of a file is
+derived from the types.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Part(Mapping[str, Any]):
-    """Base of the dataclasses inside a result: the part is also a mapping, as its plain data is.
+    """Base of the dataclasses inside a result: `part["name"]` is `part.name`, as in its plain data.
 
     Scripts can look numbers up by name, as in the file. The code of standout uses attributes.
     """
@@ -43,10 +45,10 @@ class Part(Mapping[str, Any]):
         return getattr(self, name)
 
     def __iter__(self) -> Iterator[str]:
-        return (one.name for one in _written(self))
+        return (one.name for one in _fields_to_write(self))
 
     def __len__(self) -> int:
-        return len(_written(self))
+        return len(_fields_to_write(self))
 
 
 def optional(default: Any = None) -> Any:
@@ -62,7 +64,7 @@ def to_plain(x: Any) -> Any:
     {'hits': [{'count': 1, 'n': 2, 'rate': 0.5, 'low': 0.1, 'high': 0.9}]}
     """
     if is_dataclass(x):
-        return {one.name: to_plain(getattr(x, one.name)) for one in _written(x)}
+        return {one.name: to_plain(getattr(x, one.name)) for one in _fields_to_write(x)}
     if isinstance(x, Mapping):
         return {str(name): to_plain(value) for name, value in x.items()}
     if isinstance(x, list | tuple):
@@ -70,7 +72,7 @@ def to_plain(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
-def _written(x: Any) -> list[Field[Any]]:
+def _fields_to_write(x: Any) -> list[Field[Any]]:
     """Fields of a result, without optional ones that have their default."""
     return [
         one
@@ -104,7 +106,7 @@ def from_plain(
     """
     try:
         made = msgspec.convert(content, kind)
-        wrong = _unknown(content, to_plain(made), "$") if closed else None
+        wrong = _first_fault(content, to_plain(made), "$") if closed else None
     except (msgspec.ValidationError, RecursionError) as error:
         wrong = str(error)
     if wrong:
@@ -113,7 +115,7 @@ def from_plain(
     return made
 
 
-def _unknown(content: Any, made: Any, place: str) -> str | None:
+def _first_fault(content: Any, made: Any, place: str) -> str | None:
     """First key of the content that the result made of it lacks, or number that is not finite."""
     if isinstance(content, float) and not isfinite(content):
         return f"a number that is not finite - at `{place}`"
@@ -129,7 +131,7 @@ def _unknown(content: Any, made: Any, place: str) -> str | None:
         # a null may stand for an optional part
         if there is MISSING and value is not None:
             return f"a part that is not known - at `{at}`"
-        if found := _unknown(value, there, at):
+        if found := _first_fault(value, there, at):
             return found
     return None
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import standout as so
-from standout.attacks.defended_canaries import _facts_changed, canaries_of
+from standout.attacks.defended_canaries import _batches_of_canaries, canaries_of
 from standout.attacks.own_entries import own_entries
 from standout.attacks.presence import Presence, fit_share
 from standout.data.export import entry_records
@@ -81,7 +81,7 @@ def test_the_map_of_the_lineup_recovers_its_slope_and_leaves_the_share_as_it_is_
 )
 def test_only_the_facts_of_canaries_are_changed(source, text):
     release = so.parse_defense(text).apply(source, seed=1)
-    parts = _facts_changed(release, WHO)
+    parts = _batches_of_canaries(release, WHO)
     assert sum(part.place.size for part in parts) > 300
     n_lost = n_facts = 0
     for part in parts:

@@ -34,7 +34,7 @@ def test_the_c_loop_gives_the_engines_partials(case):
 
 
 def test_every_peer_finds_the_record_that_we_find(case):
-    lines = [line for line in measure.others(case, 12) if "same" in line]
+    lines = [line for line in measure.compare_peers(case, 12) if "same" in line]
     assert [line["what"].split()[0] for line in lines] == ["sparse_dot_topn,", "SciPy", "DuckDB"]
     assert all(line["same"] for line in lines)
 
@@ -51,12 +51,12 @@ def test_a_sum_of_parts_is_told_apart():
     ]
     for line in lines:
         line["seconds"] = 1e-9 * (1.2 * line["postings"] + 0.15 * line["records"])
-    fit = growth.linear(lines)
+    fit = growth.time_per_part(lines)
     assert (fit["ns_per_posting"], fit["ns_per_record"]) == pytest.approx((1.2, 0.15))
     assert fit["ns_per_run"] == pytest.approx(0, abs=1e-9)
     assert fit["largest_miss"] == pytest.approx(0, abs=1e-9)
     lines[3]["seconds"] *= 1.5
-    assert growth.linear(lines)["largest_miss"] > 0.2
+    assert growth.time_per_part(lines)["largest_miss"] > 0.2
 
 
 def test_bench_writes_one_json_line_per_measurement(case, tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from standout.cli.app import VERBS
-from standout.cli.options import Known, Reading, command
+from standout.cli.options import KnowledgeOptions, Reading, command
 
 
 def options_of(verb):
@@ -40,7 +40,13 @@ def test_a_group_stands_for_its_fields_and_its_default_gives_theirs():
     seen = {}
 
     @command(label="--name")
-    def verb(path: str, /, reading: Reading, known: Known = Known("3"), label: str = "x") -> None:
+    def verb(
+        path: str,
+        /,
+        reading: Reading,
+        known: KnowledgeOptions = KnowledgeOptions("3"),
+        label: str = "x",
+    ) -> None:
         """Do nothing."""
         seen.update(path=path, keywords=reading.keywords, knows=known.knows, label=label)
 

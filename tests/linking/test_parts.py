@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 import standout as so
 from standout.kernels.bins import Bins
-from standout.linking.answer import hard, log_free, soft
+from standout.linking.answer import hard_assignment, log_free, soft_assignment
 from standout.linking.attack import LinkLikelihood, MentionPopularity, candidates
 from standout.linking.groups import TopScores, TwoGroups
 from standout.linking.noise import LinkNoise, value_bins
@@ -178,7 +178,7 @@ def test_soft_assignment_is_close_to_the_sum_over_all_assignments():
     for _ in range(20):
         record = np.stack([rng.permutation(5)[:3] for _ in range(5)])
         chance = rng.dirichlet([1, 1, 1, 1], 5)[:, :3]
-        got = soft(record, chance, 5)
+        got = soft_assignment(record, chance, 5)
         odds = chance / (1 - chance.sum(axis=1, keepdims=True)) / (1 - chance)
         exact = brute_force(record.tolist(), odds)
         errors.append((np.abs(got - exact).mean(), np.abs(chance - exact).mean()))
@@ -191,8 +191,10 @@ def test_soft_assignment_is_close_to_the_sum_over_all_assignments():
 
 def test_a_claim_that_nobody_disputes_keeps_its_probability():
     chance = np.array([[0.7], [0.2], [0.99]])
-    np.testing.assert_allclose(soft(np.array([[0], [1], [2]]), chance, 3), chance, atol=1e-3)
-    assert (soft(np.array([[-1], [1], [2]]), chance, 3)[0] == 0).all()
+    np.testing.assert_allclose(
+        soft_assignment(np.array([[0], [1], [2]]), chance, 3), chance, atol=1e-3
+    )
+    assert (soft_assignment(np.array([[-1], [1], [2]]), chance, 3)[0] == 0).all()
 
 
 def test_a_record_that_others_claim_is_less_free():
@@ -210,13 +212,15 @@ def test_hard_assignment_is_the_best_one_and_uses_each_record_once():
     for _ in range(20):
         record = np.stack([rng.permutation(7)[:4] for _ in range(6)])
         score = rng.normal(size=(6, 4))
-        got = hard(record, score)
+        got = hard_assignment(record, score)
         dense = np.full((6, 7), -1e3)
         np.put_along_axis(dense, record, score, axis=1)
         rows, columns = linear_sum_assignment(-dense)
         assert score[np.arange(6), got].sum() == pytest.approx(dense[rows, columns].sum())
         assert len(set(record[np.arange(6), got])) == 6
-    assert hard(np.array([[0], [0], [-1]]), np.array([[1.0], [2.0], [np.nan]])).tolist() == [
+    assert hard_assignment(
+        np.array([[0], [0], [-1]]), np.array([[1.0], [2.0], [np.nan]])
+    ).tolist() == [
         -1,
         0,
         -1,

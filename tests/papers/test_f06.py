@@ -224,7 +224,7 @@ def test_an_attacker_who_knows_the_defense_finds_at_least_as_many_as_the_paper(
     for n in (5, 20):
         naive, adaptive = (
             k_identified(f06.misdirected_ranks(setting, s, n), 1).mean()
-            for s in (POPULAR, f06.MODELED)
+            for s in (POPULAR, f06.MISDIRECTED_ADAPTIVE)
         )
         assert adaptive > naive
 

@@ -8,7 +8,15 @@ import pytest
 from standout.data.dataset import Dataset
 from standout.errors import ParameterError
 from standout.papers.mentions import simulate_mentions
-from standout.papers.recipe import PAPERS, Claim, Recipe, RecipeInputs, joined, of_figure, recipes
+from standout.papers.recipe import (
+    PAPERS,
+    Claim,
+    Recipe,
+    RecipeInputs,
+    of_figure,
+    recipes,
+    with_published,
+)
 from standout.papers.summary import Summary, specification, table_text
 from standout.report.drawing import picture
 
@@ -44,7 +52,7 @@ def test_a_recipe_measures_and_draws(recipe: Recipe, setting: RecipeInputs):
 
 def test_published_numbers_stand_beside_their_bars(setting: RecipeInputs):
     recipe = recipes("ns08", "fig04")[0]
-    rows = joined(recipe, recipe.run(setting))
+    rows = with_published(recipe, recipe.run(setting))
     marked = {
         (r["known"], r["days"]): r["published"]
         for r in rows

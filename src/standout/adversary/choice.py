@@ -1,7 +1,8 @@
 """`Choice` and what it compiles to: which of a target's items an adversary knows.
 
-A choice compiles to a `PickRule`: marks, weights and pools per item, which a shard can evaluate. No
-function is called per candidate, and no other module asks for the name of a choice.
+A choice compiles to a `PickRule`: marks, weights and pools per item. Knowledge is drawn by the rule
+(`sampling.py`), and the likelihood computes with it how probable a pick is (`attacks/picks.py`). No
+function of the choice is called per candidate, and no other module asks for the name of a choice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What an adversary sees of a dataset: the dataset itself, her view of it, and the channels that she knows."""
+"""`seen_through`: a source or release as an adversary sees it, through her view and with the channels that she knows.
+
+Called wherever knowledge is drawn, records are attacked or an audit describes what was known.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ def channels_shown(who: Adversary) -> list[str]:
 def seen_through(dataset: Catalog, who: Adversary | None) -> Any:
     """The dataset as the adversary sees it: her view of it, with joint codes of the channels that she knows.
 
-    What is seen through a view is a `Dataset`. Records keep their indices. In what is seen, the
-    adversary is `who.without_view`: a view is applied once. A ranked choice adds its ranks behind the
-    view, also once.
+    What is seen through a view is a `Dataset`. Records keep their indices. Work on what is returned
+    with `who.without_view`, so that the view is not applied a second time. A ranked choice adds its
+    ranks behind the view, unless the dataset has them already.
     """
     if who is None:
         return dataset

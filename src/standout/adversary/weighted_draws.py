@@ -1,4 +1,7 @@
-"""Compiled functions that draw items in proportion to weights, one after the other without replacement."""
+"""Compiled functions that draw items in proportion to weights, one after the other without replacement.
+
+The kernel of `draws.py` calls `pick_weighted` once per target, if the rule of the choice has weights.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ def _weigh(
 ) -> int:
     """Put the weights of the pairs `pool[some[0]:some[1]]` into `weights`; return their sum.
 
-    `stop` is the end of the record.
+    A pair is given by its first event, and its other events follow; `stop` is the end of the record.
+    `data` are the `SourceArrays` of `draws.py`.
     With `by_events`, the weight of a pair counts once for each of its events; with `only_fine`, for
     each event that can give a wrong fact.
     """
@@ -65,14 +69,16 @@ def pick_weighted(
     stop: int,
     n_items: tuple[int, int],
     n_wrong: int,
-    right: int,
+    n_right_items: int,
     pool: Array,
     weights: Array,
     chosen: Array,
 ) -> None:
-    """Pick `right` items into `chosen`: first those with wrong values, by the weights of what can be wrong, then the others.
+    """Pick `n_right_items` items of the record into `chosen`, by their weights.
 
-    `n_items` are the number of pairs in `pool`, and the number of those in front that can be wrong.
+    The first `n_wrong` of them get a wrong value later. They are picked before the others, among the
+    items that can be wrong and by the weights of what can be wrong. `n_items` are the number of pairs
+    in `pool`, and the number of those in front that can be wrong.
     """
     n_pool, n_fine = n_items
     none = np.int64(0)
@@ -80,4 +86,4 @@ def pick_weighted(
         total = _weigh(pool, (none, n_fine), stop, data, by_events, np.bool_(True), weights)
         _take(state, pool, weights, none, n_fine, n_wrong, total, chosen)
     total = _weigh(pool, (n_wrong, n_pool), stop, data, by_events, np.bool_(False), weights)
-    _take(state, pool, weights, n_wrong, n_pool, right - n_wrong, total, chosen)
+    _take(state, pool, weights, n_wrong, n_pool, n_right_items - n_wrong, total, chosen)

@@ -1,4 +1,8 @@
-"""Sizes that the adaptive likelihood refers to: of records and items, of sources behind records, and of a known length."""
+"""Sizes that the adaptive likelihood (`adaptive.py`) refers to: of records, items and their sources, and of a known length.
+
+The model of a defended release needs how many items a record had before the defense, and how many
+holders each item; the release shows both only after it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +58,8 @@ class Sizes(NamedTuple):
     weight: RecordFactor
     """Pairs of these items."""
     further: tuple[RecordFactor | None, ...]
-    """All items; where entries move, those that are not the person's own; under a rule with classes, rare items, their pairs."""
+    """Four factors, None where the model needs none: all items; where entries move, those that are not the person's own; under a
+    rule with classes, rare items; their pairs."""
     supports: Array
     """float64 (items): (record, item) pairs of the source behind each released item, as far as the release shows them; 0 for
     items that the choice rule never picks."""
@@ -63,6 +68,7 @@ class Sizes(NamedTuple):
     strange: Array
     """float64 (items): probability that an entry of the item is not the person's own."""
     longest: int
+    """Largest length of a record of the release: items, or entries where items are grouped and not merged."""
 
     @property
     def classes(self) -> bool:

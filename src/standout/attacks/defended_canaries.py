@@ -1,5 +1,8 @@
 """Calibration on a release that a defense made: the attacker applies the published defense to canaries once more.
 
+Canaries are records of the release whose answer the attacker knows. The likelihood (`likelihood.py`)
+calls `calibrated_again`; on a release without a defense it uses `presence.calibrated`.
+
 A defense that removes, exchanges or replaces single entries (`Defense.per_entry`) is applied to the
 canaries' facts alone. Applied to the whole release, it would make all records shorter and less
 coherent than those that the targets are searched among.
@@ -78,10 +81,10 @@ def calibrated_again(release: Dataset, who: Adversary, run: Run) -> Presence:
     the release itself is attacked. Nothing is calibrated for fewer than `FEWEST_CANARIES` canaries.
     P(best | present) is calibrated only where entries are lost, exchanged or replaced.
     """
-    return once(release, "presence_again", who, lambda: _fitted(release, who, run))
+    return once(release, "presence_again", who, lambda: _fitted_presence(release, who, run))
 
 
-def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
+def _fitted_presence(release: Dataset, who: Adversary, run: Run) -> Presence:
     if not callable(getattr(release.defense, "apply", None)) or release.mechanism is None:
         return Presence()
     # what the release does not show is not known of a canary either
@@ -89,33 +92,38 @@ def _fitted(release: Dataset, who: Adversary, run: Run) -> Presence:
         who = replace(who, value_within=None)
     if not release.has_time:
         who = replace(who, time_within=None)
-    by_fact = _by_fact(release)
+    single_entries = _changes_single_entries(release)
     try:
-        parts = _facts_changed(release, who) if by_fact else [_second_release(release, who)]
+        parts = (
+            _batches_of_canaries(release, who)
+            if single_entries
+            else [_canaries_of_second_release(release, who)]
+        )
     except StandoutError:
         return Presence()
     if sum(part.place.size for part in parts) < FEWEST_CANARIES:
         return Presence()
     both = [
-        run(_all_there(part.release), part.knowledge, part.place)
+        run(_all_sampled(part.release), part.knowledge, part.place)
         for part in parts
         if part.place.size
     ]
-    here, gone = (Verdicts.concatenate([pair[k] for pair in both]) for k in (0, 1))
-    factor = np.concatenate([factor_of(here), factor_of(gone)])
+    # each canary is attacked twice: with its record in the release, and without
+    present, absent = (Verdicts.concatenate([pair[k] for pair in both]) for k in (0, 1))
+    factor = np.concatenate([factor_of(present), factor_of(absent)])
     found = fit_presence(
         factor,
-        np.concatenate([here.share, gone.share]),
-        np.repeat([True, False], [here.share.size, gone.share.size]),
+        np.concatenate([present.share, absent.share]),
+        np.repeat([True, False], [present.share.size, absent.share.size]),
     )
-    if not by_fact and not is_grouped(release.mechanism):
+    if not single_entries and not is_grouped(release.mechanism):
         return found
-    some = here.n_candidates > 0
-    shift, slope = fit_share(here.share[some], here.credit[some])
+    some = present.n_candidates > 0
+    shift, slope = fit_share(present.share[some], present.credit[some])
     return replace(found, shift=shift, slope=slope)
 
 
-def _all_there(release: Dataset) -> Dataset:
+def _all_sampled(release: Dataset) -> Dataset:
     """The release of canaries, all of whom are in it: whether a person was sampled belongs to the prior, not to the evidence."""
     origin = release.origin
     if origin is None or origin.mechanism is None or origin.mechanism.sampled == 1:
@@ -125,7 +133,7 @@ def _all_there(release: Dataset) -> Dataset:
     )
 
 
-def _by_fact(release: Dataset) -> bool:
+def _changes_single_entries(release: Dataset) -> bool:
     """Whether only the entries of canaries' facts are changed again: where single entries were, of items with their names."""
     assert release.mechanism is not None
     return release.mechanism.items is None and any(
@@ -148,7 +156,7 @@ def canaries_of(release: Dataset, who: Adversary) -> tuple[Dataset, Array]:
     if is_grouped(release.mechanism):
         view = ungrouped(release)
         return view, who.choose_targets(view, DEFENDED_CANARIES, seed)[1]
-    if not _by_fact(release):
+    if not _changes_single_entries(release):
         return release, canaries(release, who)
     records = who.choose_targets(release, (2 if moves else 1) * DEFENDED_CANARIES, seed)[1]
     if not moves:
@@ -157,7 +165,7 @@ def canaries_of(release: Dataset, who: Adversary) -> tuple[Dataset, Array]:
     return view, records[np.isin(records, who.eligible(view))][:DEFENDED_CANARIES]
 
 
-def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
+def _defended_again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
     """The release after the defense was applied again; the release itself if that is impossible."""
     try:
         changed = defense.again(release) if hasattr(defense, "again") else defense
@@ -181,10 +189,10 @@ def _again(release: Dataset, who: Adversary, defense: Any) -> Dataset:
     return again
 
 
-def _second_release(release: Dataset, who: Adversary) -> DefendedCanaries:
+def _canaries_of_second_release(release: Dataset, who: Adversary) -> DefendedCanaries:
     """Canaries of the release after the whole defense was applied again."""
     assert release.mechanism is not None and release.origin is not None
-    again = _again(release, who, release.defense)
+    again = _defended_again(release, who, release.defense)
     view, records = canaries_of(release, who)
     if view is not release:
         mechanism = release.mechanism
@@ -201,7 +209,7 @@ def _second_release(release: Dataset, who: Adversary) -> DefendedCanaries:
     )
 
 
-def _facts_changed(release: Dataset, who: Adversary) -> list[DefendedCanaries]:
+def _batches_of_canaries(release: Dataset, who: Adversary) -> list[DefendedCanaries]:
     """Canaries in batches; in the release of a batch, only the entries that its canaries' facts are about are changed.
 
     Stages of the defense that do not change single entries are applied to the whole release again.
@@ -209,7 +217,7 @@ def _facts_changed(release: Dataset, who: Adversary) -> list[DefendedCanaries]:
     assert release.mechanism is not None and release.origin is not None
     rest = [stage for stage in _stages(release) if not getattr(stage, "per_entry", False)]
     seed = canary_seed(who)
-    again = _again(release, who, reduce(or_, rest)) if rest else release
+    again = _defended_again(release, who, reduce(or_, rest)) if rest else release
     mechanism = (
         again.mechanism
         if again is not release and again.mechanism is not None
@@ -226,7 +234,9 @@ def _facts_changed(release: Dataset, who: Adversary) -> list[DefendedCanaries]:
         knowledge = who.sample(view, records[part], seed)
         knowledge = _withheld(knowledge, release, again, records[part])
         item = knowledge.bind(again).item
-        changed = _changed(again, place[part], np.diff(knowledge.query_ptr), item, mechanism, seed)
+        changed = _facts_changed_again(
+            again, place[part], np.diff(knowledge.query_ptr), item, mechanism, seed
+        )
         changed = replace(changed, origin=replace(release.origin, source=view, mechanism=mechanism))
         left = changed.lengths[place[part]] > 0
         knowledge = _withheld(
@@ -236,7 +246,7 @@ def _facts_changed(release: Dataset, who: Adversary) -> list[DefendedCanaries]:
     return out
 
 
-def _changed(
+def _facts_changed_again(
     again: Dataset, place: Array, n_facts: Array, item: Array, mechanism: Mechanism, seed: int
 ) -> Dataset:
     """The release in which the entries of the canaries' facts were lost, exchanged or replaced by chance once more."""
@@ -254,18 +264,16 @@ def _changed(
     # entries of facts: which fact, and a random key of each
     at = np.flatnonzero(keep & np.isin(pair, fact))
     which = np.searchsorted(fact, pair[at])
-    event = (
-        np.arange(at.size)
-        - np.unique(which, return_index=True)[1][np.unique(which, return_inverse=True)[1]]
-    )
-    event = key[which] + (event.astype(np.uint64) << np.uint64(32))
+    _, first_of_pair, pair_of = np.unique(which, return_index=True, return_inverse=True)
+    number_in_pair = np.arange(at.size) - first_of_pair[pair_of]
+    event = key[which] + (number_in_pair.astype(np.uint64) << np.uint64(32))
     if mechanism.hidden > 0:
         hide = key_uniforms(seed, PURPOSE_HIDDEN, event) < mechanism.hidden
         # the first of the pair's entries stays, so that the pair is not lost
-        hide[np.unique(which, return_index=True)[1]] = False
+        hide[first_of_pair] = False
         keep[at[hide]] = False
         at, which, event = at[~hide], which[~hide], event[~hide]
-    gone = key_uniforms(seed, PURPOSE_MOVED, event) < mechanism.moved
+    moved = key_uniforms(seed, PURPOSE_MOVED, event) < mechanism.moved
     cut = key_uniforms(seed, PURPOSE_CUT, event) < _cut_share(again, record[at], mechanism, seed)
     new = key_uniforms(seed, PURPOSE_REPLACED, event) < mechanism.replaced
     chance = key_uniforms(seed, PURPOSE_GIVER, event)
@@ -278,12 +286,12 @@ def _changed(
     other = np.minimum((chance * n).astype(np.int64), n - 1)
     inside = (chance * n - other) * (start[other + 1] - start[other])
     giver = np.where(
-        new & ~gone & ~cut,
+        new & ~moved & ~cut,
         by_item[np.minimum(start[other] + inside.astype(np.int64), by_item.size - 1)],
         giver,
     )
-    change = gone | cut | new
-    return _replaced(again, keep, at[change], giver[change], pair)
+    change = moved | cut | new
+    return _with_copies(again, keep, at[change], giver[change], pair)
 
 
 def _cut_share(again: Dataset, record: Array, mechanism: Mechanism, seed: int) -> Array:
@@ -302,7 +310,7 @@ def _cut_share(again: Dataset, record: Array, mechanism: Mechanism, seed: int) -
     )
 
 
-def _replaced(again: Dataset, keep: Array, at: Array, giver: Array, pair: Array) -> Dataset:
+def _with_copies(again: Dataset, keep: Array, at: Array, giver: Array, pair: Array) -> Dataset:
     """The kept entries, those at `at` replaced by copies of other entries; one that the record holds already is left out."""
     item = again.record_item.astype(np.int64)
     to = pair[at] - item[at] + item[giver]
@@ -332,9 +340,9 @@ def _withheld(knowledge: Knowledge, release: Dataset, again: Dataset, records: A
     number = np.arange(each.size, dtype=np.uint64) - np.repeat(
         knowledge.query_ptr[:-1], np.diff(knowledge.query_ptr)
     )
-    gone = (
+    withheld = (
         key_uniforms(knowledge.seed or 0, PURPOSE_WITHHELD, each + number.astype(np.uint64))
         >= mechanism.kept_pairs
     )
-    index = np.where(gone, -1, find_labels(again.item_labels, knowledge.item))
+    index = np.where(withheld, -1, find_labels(again.item_labels, knowledge.item))
     return replace(knowledge, _index=index, _labels=again.item_labels)

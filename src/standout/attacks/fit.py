@@ -38,7 +38,7 @@ from standout.data.catalog import Catalog
 from standout.data.index import Rows
 from standout.engines.engine import engine
 from standout.formulas.likelihood import shrunk
-from standout.kernels.bins import LevelBins, TickBins, averaged
+from standout.kernels.bins import LevelBins, TickBins, averaged_shares
 from standout.kernels.levels import nearest_level
 from standout.scoring.tasks import Score
 
@@ -137,7 +137,7 @@ def start_noise(dataset: Catalog, known: Known) -> Noise:
         edges = np.asarray((*VALUE_EDGES, *extra))
         bins = LevelBins(tuple(edges.tolist()), (0.0,) * (edges.size + 1))
         edges = edges[bins.sizes(dataset.levels).max(axis=0)[:-1] > 0]
-        value = LevelBins(tuple(edges.tolist()), averaged(edges, (0.0, 1.0, 2.0)))
+        value = LevelBins(tuple(edges.tolist()), averaged_shares(edges, (0.0, 1.0, 2.0)))
     inside = (known.tick >= 0) & (known.tick <= dataset.tick_span)
     # gaps between two periods that do not overlap say nothing of who is who, only which entries lie
     # near the border

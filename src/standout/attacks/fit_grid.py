@@ -13,7 +13,7 @@ from standout.attacks.fit import Weighing, start_noise, usable
 from standout.attacks.gap_bins import gap_widths
 from standout.attacks.noise import Noise
 from standout.data.catalog import Catalog
-from standout.kernels.bins import LevelBins, TickBins, averaged
+from standout.kernels.bins import LevelBins, TickBins, averaged_shares
 
 WRONG_ITEMS = {0.02: 0.22, 0.1: 0.37, 0.3: 0.32, 0.6: 0.09}
 WRONG_VALUES = {0.02: 0.37, 0.2: 0.63}
@@ -64,11 +64,14 @@ def _grid(dataset: Catalog, start: Noise) -> list[Noise]:
     times: list[TickBins | None] = [None]
     if isinstance(start.value, LevelBins):
         edges = np.asarray(start.value.edges)
-        values = [LevelBins(start.value.edges, averaged(edges, (w,))) for w in VALUE_WIDTHS]
+        values = [LevelBins(start.value.edges, averaged_shares(edges, (w,))) for w in VALUE_WIDTHS]
     if isinstance(start.time, TickBins):
         edges = np.asarray(start.time.edges, dtype=np.float64)
         widths = gap_widths(dataset, DAY_WIDTHS)
-        times = [TickBins(start.time.edges, averaged(edges, (w,)), start.time.span) for w in widths]
+        times = [
+            TickBins(start.time.edges, averaged_shares(edges, (w,)), start.time.span)
+            for w in widths
+        ]
     wrong_values = WRONG_VALUES if start.h > 0 else (0.0,)
     return [
         Noise(e, h, v, d, sure=False)

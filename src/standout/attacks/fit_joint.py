@@ -14,7 +14,7 @@ from standout.attacks.fit import VALUE_EDGES
 from standout.attacks.noise import Noise
 from standout.attacks.queries import first_channel
 from standout.data.channels import JointDataset
-from standout.kernels.bins import LevelBins, averaged
+from standout.kernels.bins import LevelBins, averaged_shares
 from standout.kernels.levels import LevelKernel, SameLabel, Uniform
 
 LABEL_SHARE = 0.95
@@ -41,7 +41,7 @@ def joint_noise(
             kernel = SameLabel(LABEL_SHARE)
         elif channel.name in dataset.attributes_read:
             edges = np.asarray(VALUE_EDGES)
-            kernel = LevelBins(VALUE_EDGES, averaged(edges, (0.0, 1.0, 2.0)))
+            kernel = LevelBins(VALUE_EDGES, averaged_shares(edges, (0.0, 1.0, 2.0)))
         elif k == 0:
             kernel = noise.value
         else:

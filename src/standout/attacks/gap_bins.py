@@ -6,7 +6,7 @@ import numpy as np
 
 from standout.arrays import Array
 from standout.data.catalog import Catalog
-from standout.kernels.bins import TickBins, averaged
+from standout.kernels.bins import TickBins, averaged_shares
 
 DAY_EDGES = (0, 3, 14, 30, 90, 365)
 """Edges in days."""
@@ -43,7 +43,7 @@ def averaged_bins(dataset: Catalog, days: tuple[float, ...]) -> TickBins:
     edges = gap_edges(dataset)
     return TickBins(
         edges,
-        averaged(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)),
+        averaged_shares(np.asarray(edges, dtype=np.float64), gap_widths(dataset, days)),
         dataset.tick_span,
     )
 

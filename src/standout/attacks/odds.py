@@ -16,7 +16,7 @@ from standout.attacks.choice_share import chosen_share
 from standout.attacks.known_length import longest_possible
 from standout.attacks.noise import Noise
 from standout.attacks.tables import Known
-from standout.data.background import background, entries_of
+from standout.data.background import background, histograms_of_record
 from standout.data.cache import once
 from standout.data.catalog import Catalog
 from standout.data.index import Rows
@@ -325,11 +325,14 @@ def entry_histograms(known: Known, facts: Array, channel: str) -> tuple[Array, A
     excluded = known.gone_at[known.query[facts]]
     # all facts of a query exclude the same record: count its entries once
     whole = [
-        entries_of(known.dataset, known.gone, k, -1)[which] for k in range(known.gone.record.size)
+        histograms_of_record(known.dataset, known.gone, k, -1)[which]
+        for k in range(known.gone.record.size)
     ]
     for k in np.flatnonzero(excluded >= 0):
         gone = int(excluded[k])
         if counted:
-            own[k] -= entries_of(known.dataset, known.gone, gone, int(known.item[facts[k]]))[which]
+            own[k] -= histograms_of_record(
+                known.dataset, known.gone, gone, int(known.item[facts[k]])
+            )[which]
         everyone[k] -= whole[gone]
     return own, own.sum(axis=1), everyone / everyone.sum(axis=1, keepdims=True)

@@ -1,7 +1,8 @@
-"""A source that a release with grouped items could come from, for canaries.
+"""`ungrouped`: a source that a release with grouped items could come from, for the canaries of `defended_canaries.py`.
 
-Grouping a second time would change nothing. So canaries are people of a source that the attacker
-makes up: the release itself is what the defense would make of it.
+Canaries need data to which the defense can be applied once more, and grouping the groups of a
+release would change nothing. So canaries are people of a source that the attacker makes up, such
+that the release itself is what the defense would make of it.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ def _ungrouped(release: Dataset) -> Dataset:
     if not merged:
         number = number % behind[at]
     offset = (key_uniforms(SEED, PURPOSE_NAME, key) * size[item]).astype(np.int64)
-    name = member[start[item[at]] + (offset[at] + number) % size[item[at]]]
+    shown = member[start[item[at]] + (offset[at] + number) % size[item[at]]]
     giver = np.where(number > 0, _not_later(release, record, at, number), at) if merged else at
     value, day = entry_values(release), entry_days(release)
     columns = {name: x[giver] for name, x in (("value", value), ("day", day)) if x is not None}
-    return release.with_entries(count, item=name, item_labels=labels, **columns)
+    return release.with_entries(count, item=shown, item_labels=labels, **columns)
 
 
 def _items_behind(release: Dataset, record: Array, item: Array, key: Array, size: Array) -> Array:

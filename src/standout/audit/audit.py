@@ -36,13 +36,13 @@ from standout.audit.measures import hits_of
 from standout.audit.related import relation
 from standout.audit.same_labels import other_labels
 from standout.audit.strongest import Strongest, strongest
-from standout.audit.sweep import default_sweep, fitting
+from standout.audit.sweep import default_sweep, fit_to_data
 from standout.data.catalog import Catalog
 from standout.data.content import content_digest
 from standout.data.dataset import Dataset
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, InputError, ParameterError
-from standout.experiment.attackers import MODEL, awareness
+from standout.experiment.attackers import ADAPTING_ATTACK, awareness
 from standout.experiment.experiment import Experiment
 from standout.experiment.journal import Journal
 from standout.experiment.progress import Progress, reporting
@@ -140,7 +140,7 @@ class Audit:
             raise ParameterError(
                 f"adversaries holds a {type(strange[0]).__name__}: use Adversary(knows=…, …)"
             )
-        self.adversaries = [fitting(who, self.source) for who in wanted]
+        self.adversaries = [fit_to_data(who, self.source) for who in wanted]
         if not self.adversaries or not self.attacks:
             raise ParameterError("an audit needs at least one adversary and one attack")
 
@@ -363,7 +363,7 @@ def _digest(content: bytes) -> str:
 def _uncertainty(judged: Sequence[AttackResult], best: Strongest | None) -> Uncertainty | None:
     """Remaining uncertainty in bits: from the likelihood if it ran, else from the lineup of the strongest attack."""
     label = best.attack if best else judged[0].attack.label
-    by_model = [one for one in judged if one.attack.name == MODEL]
+    by_model = [one for one in judged if one.attack.name == ADAPTING_ATTACK]
     chosen = (by_model or [one for one in judged if one.attack.label == label])[0]
     if chosen.lineup_bits is None:
         return None

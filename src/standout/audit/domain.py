@@ -14,7 +14,7 @@ from typing import Any
 
 from standout.adversary.adversary import Adversary
 from standout.adversary.choices import choice_names, parse_choice
-from standout.audit.sweep import FEW_STEPS, fitting
+from standout.audit.sweep import FEW_STEPS, fit_to_data
 from standout.audit.sweep_file import (
     UNKNOWN,
     Entry,
@@ -123,10 +123,14 @@ def choose_domain(dataset: Catalog, name: str | None = None) -> DomainChoice:
     most = max(len(columns) for columns in by_name.values())
     best = [one for one in DOMAINS if most and len(by_name[one]) == most]
     if len(best) == 1:
-        names = listed(by_name[best[0]])
+        names = joined_with_and(by_name[best[0]])
         plural = "s" if most > 1 else ""
         return DomainChoice(domain_named(best[0]), f"column{plural} {names}")
-    why = f"columns fit {listed(best)}" if best else "no scale of ratings, and no telling column"
+    why = (
+        f"columns fit {joined_with_and(best)}"
+        if best
+        else "no scale of ratings, and no telling column"
+    )
     return DomainChoice(domain_named("ratings"), f"{why}; --domain states it", clear=False)
 
 
@@ -163,7 +167,7 @@ def beside_sweep(
         where = f"domain {chosen.name!r}: adversary {number}"
         for who in adversaries_of({**settled, "knows": _knows(entry, amounts)}, where):
             try:
-                fitted = fitting(who, dataset)
+                fitted = fit_to_data(who, dataset)
             except EngineError:
                 view = who.to_dict()["view"]
                 notes.append(f"View {view} needs the records in memory: not tried.")
@@ -312,10 +316,10 @@ def _short_scale(dataset: Catalog) -> str:
     return f"values on a scale of {dataset.n_levels} steps, hardly an item repeated"
 
 
-def listed(names: Sequence[str]) -> str:
+def joined_with_and(names: Sequence[str]) -> str:
     """Names with commas and "and".
 
-    >>> listed(["price"]), listed(["price", "time", "age"])
+    >>> joined_with_and(["price"]), joined_with_and(["price", "time", "age"])
     ('price', 'price, time and age')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

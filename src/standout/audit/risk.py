@@ -1,4 +1,8 @@
-"""`risk`: attack every person several times, each time with other facts, and count per person."""
+"""`risk`: attack every person several times, each time with other facts, and count per person.
+
+It is `so.risk` in Python and `standout risk` on the command line. `worst_case.py` has the other risk
+per person: over all combinations of facts, and without attacks.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from standout.attacks.attack import Attack
 from standout.audit.known import not_known
 from standout.audit.measures import is_sure
 from standout.audit.related import RELATION
-from standout.audit.sweep import fitting
+from standout.audit.sweep import fit_to_data
 from standout.data.loading import in_memory
 from standout.engines.engine import Engine
 from standout.errors import EligibilityError, ParameterError
@@ -155,7 +159,7 @@ def risk(
         raise ParameterError("adversary: use Adversary(knows=…, …)")
     job = Experiment(source, [attack], release=release, defense=defense, seed=seed, engine=engine)
     data = in_memory(job.source, "the risk of each person")
-    who = fitting(adversary, data)
+    who = fit_to_data(adversary, data)
     n_eligible, persons = who.choose_targets(data, target_number(targets), job.seed)
     if persons.size == 0:
         raise EligibilityError(none_eligible(who, data))

@@ -1,4 +1,7 @@
-"""The sweep: kinds of knowledge that an audit tries by default."""
+"""The sweep: kinds of knowledge that an audit tries by default; `fit_to_data`: one kind of knowledge, checked against the data.
+
+The audit and the gate call `default_sweep`; all that takes an adversary from a user calls `fit_to_data`.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ MIDDLE = (2, 4, 8)
 FEWEST = 30
 """Records that must hold enough items before an amount is tried (half of the records in smaller data)."""
 
-ABOUT = 30
-"""Cells up to which the default sweep is the full one."""
+FULL_UP_TO = 30
+"""Cells up to which the default sweep tries every combination."""
 
 ROUGH_DAYS = 14
 FINE_TIMES = {
@@ -126,22 +129,23 @@ def default_sweep(
         return [replace(who, view=axes.view, within=axes.within) for who in made]
     if axes.wrong is None and Adversary(knows=1, choose=axes.choose).ranking is not None:
         axes = replace(axes, wrong=(0,))
-    amounts = axes.knows or _amounts(dataset, axes.choose)
+    amounts = axes.knows or _numbers_known(dataset, axes.choose)
     rows, corners = _rows(dataset, axes, size)
     related = parse_choice(axes.choose).grouping is not None  # all facts are right
     cells = [
         (row, k, w)
         for row in rows
         for k in amounts
-        for w in ((0,) if related and axes.wrong is None else _wrongs(k, axes.wrong))
+        for w in ((0,) if related and axes.wrong is None else _numbers_wrong(k, axes.wrong))
         if not (w and axes.wrong_kind == "value" and row == (None, None))
     ]
-    if size == "default" and len(cells) > ABOUT:
-        cells = [c for c in cells if c[0] in corners or _kept(c[1], c[2], axes, amounts)]
+    if size == "default" and len(cells) > FULL_UP_TO:
+        chosen_here = axes.knows is None and axes.wrong is None
         cells = [
-            c
-            for c in cells
-            if not (c[1] == MANY and c[2] and axes.knows is None and axes.wrong is None)
+            (row, k, w)
+            for row, k, w in cells
+            if (row in corners or _is_tried_between(k, w, axes, amounts))
+            and not (k == MANY and w and chosen_here)
         ]
     lost = sorted(set(axes.wrong or ()) - {w for _, _, w in cells})
     if lost:
@@ -152,14 +156,14 @@ def default_sweep(
     return [_adversary(row, k, w, axes, dataset) for row, k, w in cells]
 
 
-def fitting(who: Adversary, dataset: Catalog) -> Adversary:
-    """Refuse knowledge that the data does not have; drop the default exact values if the data has no values."""
+def fit_to_data(who: Adversary, dataset: Catalog) -> Adversary:
+    """Drop the default exact values if the data has no values; refuse other knowledge that the data does not have."""
     dataset = seen_through(dataset, who)
     check_channels(who, dataset)
     if who.gamma is not None and not dataset.has_value:
         raise ParameterError(f"gamma={who.gamma:g}: the data has no values; leave gamma out")
-    there = "value" in level_names(dataset)
-    return who if there or who.value_within is None else replace(who, value_within=None)
+    has_values = "value" in level_names(dataset)
+    return who if has_values or who.value_within is None else replace(who, value_within=None)
 
 
 def _adversary(
@@ -177,11 +181,11 @@ def _adversary(
         choose=axes.choose,
     )
     try:
-        return fitting(who, dataset)
+        return fit_to_data(who, dataset)
     except ParameterError:
         if axes.wrong_kind is not None or not wrong or kind == "item":
             raise
-        return fitting(replace(who, wrong_kind="item"), dataset)
+        return fit_to_data(replace(who, wrong_kind="item"), dataset)
 
 
 def rough_value(levels: Array, counts: Array | None = None) -> Within:
@@ -228,7 +232,7 @@ def _plain(x: float) -> float:
     return int(short) if short == int(short) else short
 
 
-def _amounts(dataset: Catalog, choose: str) -> tuple[int, ...]:
+def _numbers_known(dataset: Catalog, choose: str) -> tuple[int, ...]:
     """Amounts of known items for which enough records are long enough."""
     held = {k: _holders(dataset, k, choose) for k in (*AMOUNTS, MANY)}
     enough = min(FEWEST, dataset.n_records / 2)
@@ -295,14 +299,14 @@ def _exact_and_rough(rough: Within, there: bool) -> tuple[Within, ...]:
     return (None, 0) if rough is None else (None, rough, 0)
 
 
-def _wrongs(knows: int, asked: tuple[float, ...] | None) -> tuple[float, ...]:
+def _numbers_wrong(knows: int, asked: tuple[float, ...] | None) -> tuple[float, ...]:
     """Numbers of wrong facts to try with this number of items."""
     if asked is not None:
         return tuple(w for w in asked if w <= knows)
     return (0, knows // 4) if knows >= 4 else (0,)
 
 
-def _kept(knows: int, wrong: float, axes: Axes, amounts: tuple[int, ...]) -> bool:
+def _is_tried_between(knows: int, wrong: float, axes: Axes, amounts: tuple[int, ...]) -> bool:
     """Whether a cell of a row between the corners is in the default sweep."""
     amount = axes.knows is not None or knows in MIDDLE or len(amounts) == 1
     return amount and (axes.wrong is not None or not wrong)

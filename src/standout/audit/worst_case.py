@@ -1,4 +1,8 @@
-"""`worst_case`: risk over every combination of k facts of a person, not over facts drawn at random."""
+"""`worst_case`: risk over every combination of k facts of a person, not over facts drawn at random as in `risk.py`.
+
+It is `so.worst_case` in Python and `standout worst-case` on the command line. The counting is in
+`combinations.py`.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +51,7 @@ _KINDS = {"counts": NEAR, "shares": NEAR, "proportions": RATIO, "sequence": ORDE
 MOST_COMBINATIONS = 50_000_000
 """Most combinations of one person; more would take gigabytes."""
 _AT_ONCE = 64
+"""People of one part, which a thread counts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +175,7 @@ def worst_case(
     people = np.flatnonzero(np.diff(facts.ptr) > 0)
     people = np.sort(sample_targets(data, people, target_number(targets), seed))
     out = np.empty((people.size, 4))
-    ways = _ways(facts, rule, people)
+    ways = _n_combinations(facts, rule, people)
 
     def measure(lo: int) -> None:
         part = slice(lo, lo + _AT_ONCE)
@@ -190,7 +195,7 @@ def worst_case(
     return WorstCase(words, data.n_records, people, worst, expected, unique, n, labels)
 
 
-def _ways(facts: HeldFacts, rule: MatchRule, people: Array) -> Array:
+def _n_combinations(facts: HeldFacts, rule: MatchRule, people: Array) -> Array:
     """int64 (n + 1, k + 1): combinations of j of n facts, up to the largest n of a person."""
     if rule.kind == ORDER:
         sizes = np.diff(facts.event_ptr)[people]

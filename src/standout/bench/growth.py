@@ -1,4 +1,7 @@
-"""How time grows with records, entries, known items and targets: measured, fitted, drawn."""
+"""How the time of an attack grows with records, entries, known items and targets: measured, fitted, drawn.
+
+Part of `standout bench` (`cli/machine.py`).
+"""
 
 from __future__ import annotations
 
@@ -89,10 +92,11 @@ PARTS = ("postings", "records", "runs")
 """Terms of the time model: postings read, records read, and starts of an item's run in a block."""
 
 
-def linear(lines: list[Line]) -> dict[str, float]:
+def time_per_part(lines: list[Line]) -> dict[str, float]:
     """Nanoseconds per posting, record and run that fit all points best, none below 0, and the largest relative miss."""
     rows = np.array([[line[part] / line["seconds"] for part in PARTS] for line in lines]) * 1e-9
     best: tuple[float, Any] = (np.inf, np.zeros(len(PARTS)))
+    # least squares without negative times: the best of the fits of each choice of terms
     for n in range(1, len(PARTS) + 1):
         for some in combinations(range(len(PARTS)), n):
             each = np.zeros(len(PARTS))

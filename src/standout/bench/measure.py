@@ -1,4 +1,7 @@
-"""Measurements of one run, taken in turn so that ratios also hold on a busy machine; each line is plain data."""
+"""The measurements of `standout bench` (`cli/machine.py`): each yields lines of plain data, one per thing that was timed.
+
+What is compared is run in turn, so that ratios also hold on a busy machine.
+"""
 
 from __future__ import annotations
 
@@ -87,16 +90,16 @@ def kernels(case: BenchCase, rounds: int = ROUNDS) -> Iterator[Line]:
     for work in works[1:3]:
         work()
     one_core = partial(MemoryEngine(1).map, Score(rh), case.shards)
-    alone, ours, *others = best_of(rounds, one_core, *works)
+    alone, ours, *rest = best_of(rounds, one_core, *works)
     speed_up = alone.wall / ours.wall
     yield {"what": "all cores against one", "cores": case.threads, "speed_up": speed_up}
     found = _hit_rate(case, rh, mine, engine)
     yield _line(case, rh, "standout: scoreboard-rh", ours, found=found)
     for what, plan, took in zip(
-        ("likelihood", "lineup of scoreboard-rh"), (odds, rh), others, strict=False
+        ("likelihood", "lineup of scoreboard-rh"), (odds, rh), rest, strict=False
     ):
         yield _line(case, plan, f"standout: {what}", took, times_rh=took.core / ours.core)
-    for took in others[2:]:
+    for took in rest[2:]:
         yield _line(case, rh, "C loop", took, same=same, ours_over_theirs=ours.core / took.core)
 
 
@@ -114,7 +117,7 @@ def _same(a: Partials, b: Partials) -> bool:
     return exact and bool(np.allclose(a.squares, b.squares, rtol=1e-9))
 
 
-def others(case: BenchCase, n: int) -> Iterator[Line]:
+def compare_peers(case: BenchCase, n: int) -> Iterator[Line]:
     """The peers, on as many targets as their speed allows; their answers are compared with ours.
 
     A peer that only counts items in common is compared with our engine doing the same.
@@ -164,7 +167,7 @@ print(time.perf_counter() - start)
 """
 
 
-def starting() -> Iterator[Line]:
+def start_times() -> Iterator[Line]:
     """First attack of a process on a small release: before anything is compiled, and with compiled code on disk."""
     with tempfile.TemporaryDirectory() as folder:
         for what in ("first use: compile the kernel", "later starts: load it"):
@@ -193,7 +196,7 @@ _THEIRS = (
 )
 
 
-def reading(size: float, threads: int) -> Iterator[Line]:
+def read_times(size: float, threads: int) -> Iterator[Line]:
     """Parquet to a queryable index: ours against DuckDB's sorted table, each in a separate process."""
     path = str(twin_file(size))
     for what, work in (

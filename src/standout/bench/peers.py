@@ -1,4 +1,8 @@
-"""Alternatives: the C loop of benchmarks/reference, sparse_dot_topn and SciPy (presence only), DuckDB SQL (the full score)."""
+"""What our engine is compared with in `measure.py`: each of these does a part of its work on the same case, and is timed.
+
+The C loop of benchmarks/reference and DuckDB SQL compute the full score, sparse_dot_topn and SciPy
+only count items in common.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +77,9 @@ def run(lib: Any, plan: Plan, shard: Shard, threads: int) -> Partials:
         scores = np.full((2, plan.n_queries), LOWEST, np.int64)
         records = np.full((2, plan.n_queries), NO_RECORD, np.int64)
         fields = (scores[0], records[0], scores[1], records[1], out.total, out.squares)
-        answer = np.array([x.ctypes.data for x in fields], np.int64)
+        pointers = np.array([x.ctypes.data for x in fields], np.int64)
         sums = np.zeros(shard.block_size, np.int32)
-        lib.run_blocks(first, stop, *(x.ctypes.data for x in (task, answer, sums)))
+        lib.run_blocks(first, stop, *(x.ctypes.data for x in (task, pointers, sums)))
         out.top[:], out.top_score[:], out.top_key[:] = records.T, scores.T, 0
         return out
 

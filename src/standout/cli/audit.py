@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
 from standout.audit.defaults import SWEEPS, TARGETS
 from standout.cli.option_values import attack_options
-from standout.cli.options import Known, Reading, command
+from standout.cli.options import KnowledgeOptions, Reading, command
 from standout.cli.reading import (
     check_defense,
     error_console,
@@ -77,7 +77,7 @@ def audit(
     master: str | None = None,
     sweep: str = "default",
     domain: str | None = None,
-    known: Known = Known(),
+    known: KnowledgeOptions = KnowledgeOptions(),
     release: Path | None = None,
     defense: str | None = None,
     split_time: str | None = None,
@@ -174,7 +174,7 @@ def audit(
         session.run(job, title, redact=redact)
 
 
-def _own_sweep(sweep: str, known: Known) -> list[Adversary] | None:
+def _own_sweep(sweep: str, known: KnowledgeOptions) -> list[Adversary] | None:
     """Adversaries of a sweep file; None if --sweep names a sweep."""
     from standout.audit.sweep_file import load_sweep
 
@@ -184,7 +184,7 @@ def _own_sweep(sweep: str, known: Known) -> list[Adversary] | None:
         raise ParameterError(
             f"--sweep {sweep!r}: use {', '.join(SWEEPS)} or a file that ends in .toml"
         )
-    if known != Known():
+    if known != KnowledgeOptions():
         raise ParameterError(
             f"--sweep {sweep!r} states all that is known: leave out --knows, --wrong, --within, --choose, --view and the like"
         )

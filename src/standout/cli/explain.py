@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from standout.cli.options import Known, Reading, command
+from standout.cli.options import KnowledgeOptions, Reading, command
 from standout.cli.outputs import check_file, print_result
 from standout.cli.reading import error_console, read_data
 from standout.errors import InputError, ParameterError
@@ -25,7 +25,7 @@ def explain(
     record_column: str | None = None,
     mentions: Path | None = None,
     attack: str = "likelihood",
-    known: Known = Known("8", "0"),
+    known: KnowledgeOptions = KnowledgeOptions("8", "0"),
     seed: int = 0,
     out: Path | None = None,
     hide_labels: bool = False,

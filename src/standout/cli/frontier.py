@@ -1,4 +1,8 @@
-"""`standout frontier`: try many defenses and show risk against utility."""
+"""`standout frontier`: try many defenses and show risk against utility. `app.py` calls it by name.
+
+The measuring is in `defenses/frontier.py`, the page in `report/frontier.py`; here are the options
+and the table in the terminal.
+"""
 
 from __future__ import annotations
 
@@ -116,10 +120,10 @@ def show(found: Frontier, console: Console) -> None:
         for m in ("rating", "popularity", "time", "entries")
         if m in found.measures and m != found.measure
     ]
-    rows = _cells(found, others)
+    rows = _table(found, others)
     while others and _width(rows) > console.width:
         others.pop()  # the report has all of them
-        rows = _cells(found, others)
+        rows = _table(found, others)
     console.print(Text("Risk and cost of every defense tried, 95% intervals", style="italic"))
     for line in _lines(rows, console.width):
         # a line longer than the terminal is better than a name that is cut
@@ -132,7 +136,7 @@ def show(found: Frontier, console: Console) -> None:
     console.print(Text(found.sentence), soft_wrap=not console.is_terminal)
 
 
-def _cells(found: Frontier, others: list[str]) -> list[list[str]]:
+def _table(found: Frontier, others: list[str]) -> list[list[str]]:
     """The table as text: titles, then one row per setting; mark and name first."""
     from standout.audit.measures import MEASURES as RISKS
     from standout.report.frontier import SHORT

@@ -1,4 +1,8 @@
-"""`standout link`: how many people of a second file could be linked to a release; `match-items`: a map of items for it."""
+"""`standout link`: how many people of a second file could be linked to a release; `match-items`: a map of items for it.
+
+`app.py` calls both by name. `audit_split` is for `standout audit --split-time`, which links two
+periods of one file.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +155,7 @@ def audit_split(
 
 
 def _overlap(text: str | None) -> str | float | None:
-    """The option as `link` takes it."""
+    """`--overlap` as `linking.link` takes it: None, "fit" or a share."""
     from standout.linking.totals import check_overlap
 
     try:
@@ -184,9 +188,9 @@ def _truth(path: str, second: Dataset, data: Dataset, column: str) -> Any:
     label = np.full(second.n_records, None, object)
     at = np.searchsorted(second.record_labels, records.record_labels)
     label[at] = records.item_labels[records.record_item[records.record_ptr[:-1]]].astype(object)
-    here = np.array([x is not None for x in label])
+    has_truth = np.array([x is not None for x in label])
     out = np.full(second.n_records, -1, np.int64)
-    out[here] = truth_of(data, np.array([str(x) for x in label[here]]))
+    out[has_truth] = truth_of(data, np.array([str(x) for x in label[has_truth]]))
     return out
 
 

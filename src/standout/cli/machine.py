@@ -71,7 +71,7 @@ def bench(
 
     from standout.bench import measure
     from standout.bench.case import BenchCase, twin_file
-    from standout.bench.growth import chart, exponents, linear
+    from standout.bench.growth import chart, exponents, time_per_part
     from standout.bench.growth import measure as measure_growth
     from standout.report.drawing import picture
 
@@ -93,7 +93,7 @@ def bench(
         lines.append(measure.index_size(case))
     if starting:
         with busy("starting …"):
-            lines += measure.starting()
+            lines += measure.start_times()
     with busy("scoring …"):
         lines += measure.kernels(case)
     if audit:
@@ -101,17 +101,17 @@ def bench(
             lines.append(measure.default_audit(case))
     if peers:
         with busy("the others …"):
-            lines += measure.others(case, min(40, targets))
+            lines += measure.compare_peers(case, min(40, targets))
     if reading:
         with busy("reading, ours and DuckDB's …"):
-            lines += measure.reading(size, case.threads)
+            lines += measure.read_times(size, case.threads)
     if growth is not None:
         with busy("growth …"):
             points = list(measure_growth(size))
         lines += [
             *points,
             {"what": "exponents", **exponents(points)},
-            {"what": "linear model", **linear(points)},
+            {"what": "linear model", **time_per_part(points)},
         ]
         growth.write_bytes(picture(chart(points), growth.suffix[1:]))
     _show_times(lines)

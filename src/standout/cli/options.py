@@ -1,7 +1,7 @@
 """Options of the command line: a command is a function, its options are its parameters, their help is its docstring.
 
 An option that several commands have is described once: in `SHARED`, or in a group (`Reading`,
-`Known`). A new option of reading or of what is known is a field of its group.
+`KnowledgeOptions`). A new option of reading or of what is known is a field of its group.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnowledgeOptions:
     """Options about what is known of a person: lists for an audit, one value each elsewhere.
 
     Parameters
@@ -290,12 +290,12 @@ def command(**flags: str) -> Callable[[Command], Command]:
 
     def decorate(function: Command) -> Command:
         options: list[inspect.Parameter] = []
-        groups: dict[str, tuple[type[Reading | Known], list[str]]] = {}
+        groups: dict[str, tuple[type[Reading | KnowledgeOptions], list[str]]] = {}
         arguments: list[str] = []
         own = _descriptions(function)
         for parameter in inspect.signature(function, eval_str=True).parameters.values():
             kind = parameter.annotation
-            if not (isinstance(kind, type) and issubclass(kind, Reading | Known)):
+            if not (isinstance(kind, type) and issubclass(kind, Reading | KnowledgeOptions)):
                 if parameter.kind is parameter.POSITIONAL_ONLY:
                     arguments.append(parameter.name)
                 options.append(_option(parameter, SHARED | own, flags))

@@ -1,4 +1,4 @@
-"""`standout report`: write the report again from saved findings."""
+"""`standout report`: write the report again from saved findings. `app.py` calls it by name."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def report(
         f"report: {render(found, out, title=title, prior=prior)}", markup=False, soft_wrap=True
     )
     if pdf:
-        made = render_pdf(found, out.with_suffix(".pdf"), title=title, prior=prior)
-        console.print(f"PDF: {made}", markup=False, soft_wrap=True)
+        pdf_file = render_pdf(found, out.with_suffix(".pdf"), title=title, prior=prior)
+        console.print(f"PDF: {pdf_file}", markup=False, soft_wrap=True)
     if tables is not None:
         written = export(charts(found).values(), tables, exported)
         console.print(f"{len(written)} files in {tables}", markup=False, soft_wrap=True)

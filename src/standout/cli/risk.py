@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from standout.cli.option_values import target_count
-from standout.cli.options import Known, Reading, command
+from standout.cli.options import KnowledgeOptions, Reading, command
 from standout.cli.outputs import check_people_file, plain_table, print_result, write_people
 from standout.cli.reading import error_console, progress_on, read_data
 
@@ -22,7 +22,7 @@ def risk(
     path: str,
     /,
     reading: Reading,
-    known: Known = Known("4", "0", value_within="none", time_within="none"),
+    known: KnowledgeOptions = KnowledgeOptions("4", "0", value_within="none", time_within="none"),
     attack: str = "likelihood",
     draws: int = 8,
     targets: str = "all",
@@ -109,10 +109,10 @@ def worst_case(
 
 def _show_risk(found: Risk, console: Console) -> None:
     """Print the aggregates."""
-    from standout.audit.domain import listed
+    from standout.audit.domain import joined_with_and
 
     seen = found.to_dict()
-    lost = f" Not measured: {listed(found.not_measured)}." if found.not_measured else ""
+    lost = f" Not measured: {joined_with_and(found.not_measured)}." if found.not_measured else ""
     console.print(
         f"{found.words}: {seen['n_people']:,} people, {found.draws} draw{'s' if found.draws > 1 else ''} each. "
         f"{found.n_records - found.n_eligible:,} of {found.n_records:,} people hold too few items and were not attacked.{lost}"

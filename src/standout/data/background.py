@@ -1,4 +1,8 @@
-"""`Background`: how values and times of each item are distributed in the release, counted once."""
+"""`background`: how values and times of each item are distributed in a dataset, counted once.
+
+The likelihood compares a known value or time with it: one that many entries of the item have says
+little. The sweep looks at the values to tell what a rough value is.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,9 @@ class Background:
     """int32 (items, bins of `bin_ticks`)."""
     bin_ticks: int
     all_values: Array
+    """int64 (levels): the same of all items together."""
     all_days: Array
+    """int64 (bins): the same of all items together."""
 
     def values_of(self, dataset: Catalog, items: Array) -> Array:
         """(items, levels): histogram of each item's values."""
@@ -134,8 +140,10 @@ def background(dataset: Catalog) -> Background:
     return made
 
 
-def entries_of(dataset: Catalog, rows: Rows, place: int, item: int) -> tuple[Array, Array]:
-    """Histograms (levels, bins of time) of a fetched record's entries of an item, or of all its items for -1."""
+def histograms_of_record(
+    dataset: Catalog, rows: Rows, place: int, item: int
+) -> tuple[Array, Array]:
+    """(values, times) of a fetched record's entries of an item, or of all its items for -1, counted as in `Background`."""
     known = background(dataset)
     value, day = np.zeros(dataset.n_levels, np.int64), np.zeros(known.all_days.size, np.int64)
     _histogram_of(

@@ -1,4 +1,8 @@
-"""Direct identifiers in released data: columns and labels that name people without any attack."""
+"""Direct identifiers in released data: columns and labels that name people without any attack.
+
+The description of the data in findings states them (`experiment/subject.py`), and the gate refuses
+them (`gate/columns.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,11 @@ import re
 from collections.abc import Iterable
 
 from standout.data.catalog import Catalog
-from standout.data.reading.columns import listed
+from standout.data.reading.columns import shown_names
 from standout.data.reading.profile import EMAIL, PHONE
 
 _EMAIL, _PHONE = re.compile(EMAIL), re.compile(PHONE)
-_MOST = 0.8
+_LEAST_PHONES = 0.8
 """Share of labels that must look like phone numbers."""
 
 
@@ -24,17 +28,17 @@ def kind_of_labels(labels: Iterable[object]) -> str | None:
     if any(_EMAIL.search(text) for text in texts):
         return "e-mail address"
     phones = sum(_PHONE.fullmatch(text) is not None for text in texts)
-    return "phone number" if texts and phones >= _MOST * len(texts) else None
+    return "phone number" if texts and phones >= _LEAST_PHONES * len(texts) else None
 
 
 def direct_identifiers(data: Catalog) -> list[dict[str, str]]:
     """Where the data seems to name people, and how: `where` ("column 'mail'", "items") and `kind` ("e-mail address")."""
     # a defense in memory leaves out the columns that were not measured
     roles = ("record",) if data.origin is not None else ("record", "ignored")
-    made = [
-        {"where": f"column {listed([use.name])}", "kind": use.identifier}
+    in_columns = [
+        {"where": f"column {shown_names([use.name])}", "kind": use.identifier}
         for use in data.cleaning.columns
         if use.identifier and (use.role in roles or use.further)
     ]
     kind = kind_of_labels(data.item_labels)
-    return [*made, {"where": "items", "kind": kind}] if kind else made
+    return [*in_columns, {"where": "items", "kind": kind}] if kind else in_columns

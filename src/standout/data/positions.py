@@ -1,4 +1,8 @@
-"""Positions: latitude and longitude of the entries, as the channels `lat` and `lon`."""
+"""Positions: latitude and longitude of the entries, as the channels `lat` and `lon`.
+
+Reading checks them here and makes places of them where a file has no items; the view `grid` and
+`place_time` use them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`frontier`: risk against utility for many defenses; `Frontier`: what was found."""
+"""`frontier`: risk against utility for many defenses; `Frontier`: what was found.
+
+It is `so.frontier` in Python and `standout frontier` on the command line. A cell (one defense at one
+strength) is measured in `frontier_cells.py`; which cells are better is decided in `frontier_front.py`.
+"""
 
 from __future__ import annotations
 
@@ -347,11 +351,11 @@ def _run(
 
 
 def _provenance(data: Dataset, bench: Bench, seconds: float) -> dict[str, Any]:
-    risk, described = bench.risk, describe_data(data)
+    risk, description = bench.risk, describe_data(data)
     lost = not_known(data, risk.adversaries)
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": {**described, "not_measured": [*described["not_measured"], *lost]},
+        "data": {**description, "not_measured": [*description["not_measured"], *lost]},
         "data_sha256": data.fingerprint,
         "seed": risk.seed,
         "seeds": list(bench.seeds),

@@ -24,7 +24,7 @@ from standout.arrays import Array
 from standout.attacks.attack import Attack, attack
 from standout.audit.measures import MEASURES, Hits, hits_of
 from standout.audit.strongest import strongest
-from standout.audit.sweep import FEWEST, fitting, rough_days, rough_value
+from standout.audit.sweep import FEWEST, fit_to_data, rough_days, rough_value
 from standout.data.dataset import Dataset
 from standout.data.export import entry_days
 from standout.defenses.utility import Settings, Utility, UtilityTest
@@ -336,7 +336,7 @@ class RiskTest:
         if not wanted or any(not isinstance(who, Adversary) for who in wanted):
             raise ParameterError("adversaries: give one Adversary(knows=…, …) or several")
         self.source, self.seed = source, seed
-        self.adversaries = [fitting(who, source) for who in wanted]
+        self.adversaries = [fit_to_data(who, source) for who in wanted]
         self.attacks = panel(attacks)
         eligible = self.adversaries[0].eligible(source)
         for who in self.adversaries[1:]:

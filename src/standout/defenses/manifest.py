@@ -1,5 +1,8 @@
 """The manifest of a release: what its owner publishes about the defense, in a file beside the release.
 
+`standout defend` writes it. A command that reads the release reads it as well, so that the adaptive
+attacker knows the defense.
+
 It holds no seed: anyone who knows the seed and a part of the data can compute the random numbers and
 undo the defense.
 """
@@ -112,18 +115,19 @@ def _checked_reading(reading: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters without those that were not given; JSON has no infinity, and only texts as keys."""
-    made: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     for name, value in parameters.items():
         if isinstance(value, dict):
-            made[name] = {str(k): v for k, v in value.items()}
+            plain[name] = {str(k): v for k, v in value.items()}
         elif isinstance(value, float) and isinf(value):
-            made[name] = INFINITE
+            plain[name] = INFINITE
         elif value is not None:
-            made[name] = value
-    return made
+            plain[name] = value
+    return plain
 
 
 def _restored(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as they were before `_plain`, but for the keys, which stay texts."""
     return {
         name: float(value) if value == INFINITE else value for name, value in parameters.items()
     }

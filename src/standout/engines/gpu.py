@@ -74,8 +74,8 @@ class GpuEngine:
     def map(self, task: Task[R], shards: Sequence[Shard]) -> R:
         """Run the task on each shard, on the device if its kernels can, and merge the results."""
         if isinstance(task, Score | Mass | ScoreRecord) and runs_on_device(task):
-            done = [self._on_device(task, shard) for shard in shards]
-            return reduce(lambda a, b: a.merge(b), done, task.empty())  # type: ignore[return-value]
+            results = [self._on_device(task, shard) for shard in shards]
+            return reduce(lambda a, b: a.merge(b), results, task.empty())  # type: ignore[return-value]
         return MemoryEngine().map(task, shards)
 
     def _on_device(self, task: Score | Mass | ScoreRecord, shard: Shard) -> Result:

@@ -27,8 +27,8 @@ from standout.data.tasks import FetchRows, Result, Task
 from standout.data.totals import Counted, CountPairs, unordered_fingerprint
 from standout.engines.spark import ClusterShards, SparkEngine
 from standout.engines.spark_shards import (
-    ENTRIES,
-    RECORDS,
+    ENTRY_ROWS,
+    RECORD_ROWS,
     build_records,
     count_hashes,
     finish_shards,
@@ -226,9 +226,9 @@ def _built(
     coding = Coding(labels.size, has_value, has_time, levels, found.first_tick, found.tick_span)
     n_shards = len(cuts) + 1
     place = partial(place_entries, con.views, coding, cells, cuts)
-    entries = engine.apply(con.frame, place, ENTRIES.format(SPARK_KINDS[kinds["record"]]))
+    entries = engine.apply(con.frame, place, ENTRY_ROWS.format(SPARK_KINDS[kinds["record"]]))
     entries = entries.repartition(n_shards, "seat")
-    records = engine.persist(engine.apply(entries, partial(build_records, coding), RECORDS))
+    records = engine.persist(engine.apply(entries, partial(build_records, coding), RECORD_ROWS))
     try:
         made, (n_records, n_entries, n_pairs) = _finished(engine, records, n_shards, labels.size)
         if n_entries != found.n_rows:

@@ -1,4 +1,8 @@
-"""How entries on a cluster become shards: each function runs on an executor, on the Arrow batches of one partition."""
+"""How entries on a cluster become shards: each function runs on an executor, on the Arrow batches of one partition.
+
+`spark_dataset.py` runs them one after the other: `place_entries` sends each entry to the partition of
+its records, `build_records` sorts them, `count_hashes` finds equal records, `finish_shards` indexes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from standout.data.index import build_shard, fitting_block
 from standout.data.keys import hash_records, number_equal
 from standout.data.reading.rows import Coding
 from standout.data.values import codes_of
-from standout.engines.spark_source import Views
+from standout.engines.spark_source import ReaderViews
 from standout.engines.spark_worker import (
     Batches,
     on_worker,
@@ -33,9 +37,9 @@ BATCH = 250_000
 
 @on_worker
 def place_entries(
-    views: Views, coding: Coding, items: pa.Table, cuts: list[Any], batches: Batches
+    views: ReaderViews, coding: Coding, items: pa.Table, cuts: list[Any], batches: Batches
 ) -> Batches:
-    """Code the entries of a partition, and say which range of records each belongs to: rows of `ENTRIES`.
+    """Code the entries of a partition, and say which range of records each belongs to: rows of `ENTRY_ROWS`.
 
     Parameters
     ----------
@@ -79,8 +83,9 @@ def place_entries(
             )
 
 
-ENTRIES = "seat int, part int, record {}, item int, code int, tick int"
-RECORDS = "seat int, part int, n_records long, n_entries long, n_pairs long, payload binary"
+ENTRY_ROWS = "seat int, part int, record {}, item int, code int, tick int"
+RECORD_ROWS = "seat int, part int, n_records long, n_entries long, n_pairs long, payload binary"
+"""Columns of the rows that `place_entries` and `build_records` give; `{}` is the type of the label."""
 
 
 class Entries(NamedTuple):
@@ -95,7 +100,7 @@ class Entries(NamedTuple):
 
 @on_worker
 def build_records(coding: Coding, batches: Batches) -> Batches:
-    """Sort the entries of a partition into records, in the order of their labels: rows of `RECORDS`, with pickled `Entries`."""
+    """Sort the entries of a partition into records, by their labels: rows of `RECORD_ROWS`, with pickled `Entries`."""
     came = list(batches)
     if not came:
         return

@@ -1,4 +1,8 @@
-"""Rows on a cluster as a source: the queries of the reader run in DuckDB on each partition, and their counts are merged."""
+"""Rows on a cluster as a source: the queries of the reader run in DuckDB on each partition, and their counts are merged.
+
+`spark_dataset.py` reads with it. The reader (`data/reading`) asks its queries of a DuckDB connection;
+`ClusterConnection` takes the place of that connection.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +33,14 @@ if TYPE_CHECKING:
     from standout.engines.spark import SparkEngine
 
 NAME = "the frame"
+"""What messages call the data."""
 SHARD_ENTRIES = 4_000_000
 """Entries per shard, about."""
 SAMPLED_PER_SHARD = 50
 """Sampled records per shard, from which the ranges of records are cut."""
 SPARK_KINDS = {"BIGINT": "long", "DOUBLE": "double", "VARCHAR": "string"}
 """Type of a column in DuckDB → in a schema of Spark."""
-_NEEDED = {
+_WORDS_OF_COLUMN = {
     "record": {"record"},
     "item": {"item"},
     "value": {"value", "value_bad"},
@@ -45,8 +50,8 @@ _NEEDED = {
 
 
 @dataclass(frozen=True)
-class Views:
-    """How the rows of a partition become the views of the reader: the same SQL as for rows in memory."""
+class ReaderViews:
+    """The SQL views of the reader over the rows of a partition: the same SQL as for rows in memory."""
 
     columns: tuple[tuple[str, str], ...]
     """Role and SQL type of each column of `source`."""
@@ -64,7 +69,9 @@ class Views:
             ]
             text = " ".join([query, *conditions])
         words = set(re.findall(r"\w+", text))
-        return [role for role, _ in self.columns if words & _NEEDED[role]] or [self.columns[0][0]]
+        return [role for role, _ in self.columns if words & _WORDS_OF_COLUMN[role]] or [
+            self.columns[0][0]
+        ]
 
     @contextmanager
     def opened(self, batches: Batches) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -96,7 +103,7 @@ def _chain(first: pa.RecordBatch, rest: Batches) -> Batches:
 
 
 @on_worker
-def ask_partition(views: Views, query: str, batches: Batches) -> Batches:
+def ask_partition(views: ReaderViews, query: str, batches: Batches) -> Batches:
     """Run a query that gives one row on a partition; the row is pickled."""
     with views.opened(batches) as con:
         row = one_row(con, query)
@@ -104,7 +111,7 @@ def ask_partition(views: Views, query: str, batches: Batches) -> Batches:
 
 
 @on_worker
-def select_rows(views: Views, query: str, batches: Batches) -> Batches:
+def select_rows(views: ReaderViews, query: str, batches: Batches) -> Batches:
     """Run a query on a partition and pass on its rows."""
     with views.opened(batches) as con:
         yield from con.sql(query).to_arrow_reader(100_000)
@@ -133,7 +140,7 @@ class ClusterConnection:
         local: duckdb.DuckDBPyConnection,
     ) -> None:
         self.engine, self.frame, self.local = engine, frame, local
-        self.views = Views(tuple(kinds.items()))
+        self.views = ReaderViews(tuple(kinds.items()))
         columns = ", ".join(f"NULL::{kind} AS {role}" for role, kind in kinds.items())
         local.execute(f"CREATE TABLE source AS SELECT {columns} LIMIT 0")
 
@@ -141,7 +148,7 @@ class ClusterConnection:
         """Answer a query as a DuckDB connection does; only queries that give one row of counts and extremes."""
         verb = query.split()[0]
         if verb == "CREATE":
-            self.views = Views(self.views.columns, (*self.views.statements, query))
+            self.views = ReaderViews(self.views.columns, (*self.views.statements, query))
         if verb != "SELECT":
             return self.local.execute(query)
         names = [column[0] for column in self.local.execute(query).description]

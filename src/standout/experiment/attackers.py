@@ -13,7 +13,7 @@ from standout.errors import ParameterError
 from standout.formulas.rates import Rate
 from standout.results import Part
 
-MODEL = "likelihood"
+ADAPTING_ATTACK = "likelihood"
 """Attack that adapts to a defense; its posterior gives the remaining uncertainty, if it ran."""
 
 ADAPTIVE, NAIVE, IGNORING, FITTED = "adaptive", "naive", "changed channels ignored", "fitted"
@@ -65,10 +65,12 @@ def attackers(attacks: Sequence[Attack], source: Catalog, release: Catalog) -> t
     """
     out: list[tuple[Attack, str]] = []
     for one in attacks:
-        plain = one.options() == attack(one.name).options() if one.name == MODEL else False
+        plain = (
+            one.options() == attack(one.name).options() if one.name == ADAPTING_ATTACK else False
+        )
         if plain and release.mechanism is not None and is_source_of(source, release):
             kinds = [kind for kind in OPTIONS if kind != IGNORING or changes_attributes(release)]
-            out += [(attack(MODEL, **OPTIONS[kind]), kind) for kind in kinds]
+            out += [(attack(ADAPTING_ATTACK, **OPTIONS[kind]), kind) for kind in kinds]
         else:
             out.append((one, ""))
     return _labeled(out)
@@ -91,16 +93,18 @@ def _labeled(attacks: Sequence[tuple[Attack, str]]) -> tuple[Attacker, ...]:
 
 def is_source_of(source: Catalog, release: Catalog) -> bool:
     """Whether a defense made the release from this source."""
-    made = release.source
-    return made is source or (made is not None and made.fingerprint == source.fingerprint)
+    its_source = release.source
+    return its_source is source or (
+        its_source is not None and its_source.fingerprint == source.fingerprint
+    )
 
 
 def changes_attributes(release: Catalog) -> bool:
     """Whether the defense changed values, times or names, so that an unaware attacker may do better without them."""
-    channel = release.mechanism
-    if channel is None:
+    mechanism = release.mechanism
+    if mechanism is None:
         return False
-    changed = channel.value is not None or channel.time is not None or channel.attributes > 0
+    changed = mechanism.value is not None or mechanism.time is not None or mechanism.attributes > 0
     return changed or has_secret_names(release)
 
 
@@ -131,9 +135,9 @@ def awareness(hits: Mapping[str, Rate], ran: Sequence[Attacker]) -> Awareness | 
     if not found:
         return None
     # where the defense's parameters cannot be stated for a view, the fitted attacker stands in
-    aware = ADAPTIVE if ADAPTIVE in found else FITTED
+    aware_kind = ADAPTIVE if ADAPTIVE in found else FITTED
     unaware = max(
-        (found[kind] for kind in found if kind != aware),
+        (found[kind] for kind in found if kind != aware_kind),
         key=lambda one: one.hit.rate,
     )
-    return Awareness(found[NAIVE], unaware, found[aware])
+    return Awareness(found[NAIVE], unaware, found[aware_kind])

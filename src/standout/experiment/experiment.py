@@ -1,4 +1,7 @@
-"""`Experiment`: people of a source are attacked in a release, and the outcomes are kept, one row per person and draw."""
+"""`Experiment`: people of a source are attacked in a release, and the outcomes are kept, one row per person and draw.
+
+The audit, the risk per person and the cells of a frontier run it, and count what it returns.
+"""
 
 from __future__ import annotations
 

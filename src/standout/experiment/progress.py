@@ -1,4 +1,4 @@
-"""Progress bars on standard error."""
+"""`reporting`: the argument `progress` of all long runs as a function; progress bars on standard error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """The likelihood of what an adversary knows about a release that a defense changed, with the defense's published parameters.
 
+The compiled functions are the parts that the kernel calls per record (`scoring/adaptive_factors.py`);
+the others fill tables once per release (`attacks/adaptive.py`, `adaptive_sizes.py`, `adaptive_channels.py`).
+
 The knowledge comes from the source, and the candidate r is a record of the release. Against "the
 target is not in the
 release", with z = what the defense drew for the person (a shift of the dates, the source length of
@@ -68,20 +71,20 @@ def lost_share(lost: Any, length: Any, n_held: Any, n_lost: Any) -> Array:
 
 
 @jit
-def held(rho: float, kernel: float, q_g: float, by_chance: float) -> float:
+def held_factor(rho: float, kernel: float, q_g: float, by_chance: float) -> float:
     """F = A + ρ·K/(q·g): a right fact about an item that the record holds.
 
-    >>> held(0.1, 0.5, 0.01, 0.0)
+    >>> held_factor(0.1, 0.5, 0.01, 0.0)
     5.0
     """
     return by_chance + rho * kernel / q_g
 
 
 @jit
-def lost(miss: float, share: float, rest: float) -> float:
+def lost_factor(miss: float, share: float, rest: float) -> float:
     """F = miss·share/(1-Q_r): a right fact about an item that the record lacks; `rest` is 1-Q_r, `share` is 1 or gm/g.
 
-    >>> lost(0.3, 1.0, 0.75)
+    >>> lost_factor(0.3, 1.0, 0.75)
     0.39999999999999997
     """
     return miss * share / rest
@@ -151,7 +154,7 @@ def deconvolved(released: Any, change: Any, start: Any, steps: int = DECONVOLUTI
 
 
 @jit
-def merged(shown: float, others: float, k: int, mu: float) -> float:
+def merged_group_factor(shown: float, others: float, k: int, mu: float) -> float:
     """F = c·Σ_j K_j/g_j·Π_{i≠j} o_i + (1/(1-e^-μ) - k·c)·Π_i o_i: k right facts about a group that shows one entry.
 
     The source has n items of the group, n ~ Poisson(μ) given n ≥ 1, and one of them at random is
@@ -170,8 +173,10 @@ def merged(shown: float, others: float, k: int, mu: float) -> float:
         Expected number of the record's items in the group.
 
     >>> mu = 0.5
-    >>> bool(np.isclose(merged(3.0, 1.0, 1, mu), 3.0 / mu + 1 / (1 - np.exp(-mu)) - 1 / mu)), merged(0.0, 1.0, 0, mu)
-    (True, 1.0)
+    >>> bool(np.isclose(merged_group_factor(3.0, 1.0, 1, mu), 3.0 / mu + 1 / (1 - np.exp(-mu)) - 1 / mu))
+    True
+    >>> merged_group_factor(0.0, 1.0, 0, mu)
+    1.0
     """
     if k == 0:
         return 1.0

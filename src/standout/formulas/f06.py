@@ -1,4 +1,7 @@
-"""Frankowski, Cosley, Sen, Terveen and Riedl 2006: the terms of Set Intersection, TF-IDF and Scoring."""
+"""Frankowski, Cosley, Sen, Terveen and Riedl 2006: the terms of Set Intersection, TF-IDF and Scoring.
+
+The attacks are in `attacks/frankowski.py`, the figures of the paper in `papers/f06.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,11 @@ import numpy.typing as npt
 from standout.arrays import Array
 
 FLOOR = 0.05
+"""Sub-score of a mention that the user does not hold."""
 HEAVY = 1 / 3
+"""Users who hold a larger share of all items are not considered."""
 FUZZY = 1.0
+"""Largest difference of two ratings that FuzzyRating takes as equal."""
 
 
 def w(support: Any, n_records: Any) -> Array:

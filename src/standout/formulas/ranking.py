@@ -1,4 +1,4 @@
-"""Quality of a ranked list of recommendations, for one person."""
+"""Quality of ranked lists of recommendations, one list per person: the utility of a release (`defenses/utility_models.py`)."""
 
 from __future__ import annotations
 

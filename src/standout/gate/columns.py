@@ -7,7 +7,7 @@ from typing import Any
 
 from standout.data.catalog import Catalog
 from standout.data.identifiers import kind_of_labels
-from standout.data.reading.columns import listed
+from standout.data.reading.columns import shown_names
 from standout.data.whole import Whole, whole_of
 from standout.gate.policy import Policy
 
@@ -103,7 +103,7 @@ def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[s
     if not columns:
         return None
     if direct := [c for c in columns if c["identifier"]]:
-        named = ", ".join(f"{listed([c['name']])} ({c['identifier']})" for c in direct[:10])
+        named = ", ".join(f"{shown_names([c['name']])} ({c['identifier']})" for c in direct[:10])
         return "fail", f"direct identifiers of people: {named}; remove these columns"
     accepted = policy.unmeasured_columns
     by_status: dict[str, list[str]] = {"measured": [], "harmless": [], "not measured": []}
@@ -112,21 +112,24 @@ def requirement(columns: Sequence[Mapping[str, Any]], policy: Policy) -> tuple[s
     measured, harmless, unmeasured = by_status.values()
     if missing := [name for name in unmeasured if name not in accepted]:
         return "unclear", (
-            f"not measured: {listed(missing)}; remove these columns, let an adversary of the policy know them, or accept them "
-            "with a reason under [unmeasured_columns] in the policy"
+            f"not measured: {shown_names(missing)}; remove these columns, let an adversary of the policy know them, or accept "
+            "them with a reason under [unmeasured_columns] in the policy"
         )
-    parts = [f"measured: {listed(measured)}."]
+    parts = [f"measured: {shown_names(measured)}."]
     if harmless:
-        parts.append(f"Harmless: {listed(harmless)}.")
+        parts.append(f"Harmless: {shown_names(harmless)}.")
     for name in unmeasured:
-        parts.append(f"Not measured, accepted by the policy: {listed([name])} ({accepted[name]}).")
+        parts.append(
+            f"Not measured, accepted by the policy: {shown_names([name])} ({accepted[name]})."
+        )
     return "pass", " ".join(parts)
 
 
 def column_lines(columns: Sequence[Mapping[str, Any]]) -> list[str]:
     """One line of text per column."""
     return [
-        f"{listed([c['name']])}: {c['status']} ({c['identifier'] or c['why']})" for c in columns
+        f"{shown_names([c['name']])}: {c['status']} ({c['identifier'] or c['why']})"
+        for c in columns
     ]
 
 

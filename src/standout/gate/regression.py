@@ -14,11 +14,11 @@ from standout.arrays import Array
 from standout.audit.audit import Audit
 from standout.audit.canonical import canonical
 from standout.audit.defaults import ATTACKS, TARGETS
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import Findings
 from standout.audit.known import known_names
 from standout.audit.strongest import paired
-from standout.audit.sweep import default_sweep, fitting
+from standout.audit.sweep import default_sweep, fit_to_data
 from standout.data.channels import level_names
 from standout.data.dataset import Dataset
 from standout.data.loading import in_memory
@@ -101,14 +101,14 @@ class Regression:
         if not self.rows:
             return "nothing can be compared: the two have no adversary and attack in common"
         most = max(self.rose or self.rows, key=lambda row: row.difference)
-        lost = f". Not compared: {listed(self.not_compared)}" if self.not_compared else ""
+        lost = f". Not compared: {joined_with_and(self.not_compared)}" if self.not_compared else ""
         if self.rose:
             return f"the risk rose: {_change(most)}{lost}"
         name = "largest rise" if most.difference >= 0 else "smallest fall"
         same = f"the risk did not rise beyond the error; {name}: {_change(most)}{lost}"
         if not self.added:
             return same
-        return f"cannot tell: new and not compared: {listed(self.added)}. For what was compared, {same}"
+        return f"cannot tell: new and not compared: {joined_with_and(self.added)}. For what was compared, {same}"
 
     def __repr__(self) -> str:
         return f"<Regression: {len(self.rows)} comparisons, risk rose in {len(self.rose)}>"
@@ -237,7 +237,7 @@ def _known(adversaries: Sequence[Adversary], sources: Sequence[Dataset]) -> list
 
 def _fits(who: Adversary, data: Dataset) -> bool:
     try:
-        return fitting(who, data) == who
+        return fit_to_data(who, data) == who
     except ParameterError:
         return False
 

@@ -1,4 +1,7 @@
-"""Rows of the verdict: one per limit and requirement, one per test, one per adversary and attack."""
+"""Rows of the verdict: one per limit and requirement, one per test, one per adversary and attack.
+
+`GateRun` (`run.py`) makes the table, the tests and the cells of a verdict with it.
+"""
 
 from __future__ import annotations
 
@@ -58,19 +61,20 @@ def table(
         p_exceeded.append(p_above(int(copies.count), copies.n, policy.near_duplicates.max))
     adjusted = holm(p_exceeded)
     met = holm([q.p_met for q in questions])
-    made = [
+    # the adjusted value of the near-duplicates is left over
+    asked = [
         (q, _test(q, policy.alpha, above, below))
         for q, above, below in zip(questions, adjusted, met, strict=False)
-    ]  # the adjusted value of the near-duplicates is left over
+    ]
     rows = []
     for limit in policy.limits:
-        of_limit = [(q, row) for q, row in made if q.limit is limit]
-        done = [(q, row) for q, row in of_limit if q.is_done]
-        rows.append(_limit_row(limit, done, len(of_limit) - len(done)))
+        of_limit = [(q, row) for q, row in asked if q.limit is limit]
+        answered = [(q, row) for q, row in of_limit if q.is_done]
+        rows.append(_limit_row(limit, answered, len(of_limit) - len(answered)))
     if policy.near_duplicates and copies:
         rows.append(_near_duplicates_row(policy, copies, adjusted[-1], job.release.n_records))
     rows += _requirements(policy, tested, job, columns)
-    return rows, [row for q, row in made if q.is_done]
+    return rows, [row for q, row in asked if q.is_done]
 
 
 def _test(question: Question, alpha: float, above: float, below: float) -> Row:
@@ -113,7 +117,7 @@ def _row_of_limit(limit: Limit, verdict: str, why: str, n_tests: int, test: Row)
     }
 
 
-def required(name: str, verdict: str, why: str, n_tests: int = 0) -> Row:
+def required_row(name: str, verdict: str, why: str, n_tests: int = 0) -> Row:
     """A row of what is required beside the limits."""
     return {
         "kind": "requirement",
@@ -171,26 +175,26 @@ def _requirements(
     """Rows of what the policy requires beside its limits."""
     if all(limit.measure in HARM for limit in policy.limits):
         why = "every limit is about wrong or false matches, so people who are found do not count; limit found, unique or sure"
-        yield required("limit on risk", "unclear", why)
+        yield required_row("limit on risk", "unclear", why)
     if policy.required_attacks:
         ran = {one.name for one in job.attacks}
         missing = [name for name in policy.required_attacks if name not in ran]
         why = (
             f"{missing[0]} did not run" if missing else f"{', '.join(policy.required_attacks)} ran"
         )
-        yield required("required attacks", "unclear" if missing else "pass", why)
+        yield required_row("required attacks", "unclear" if missing else "pass", why)
     if policy.adaptive and job.release is not job.source:
-        adapts, why = adaptive(job)
-        yield required("adaptive attacker", "pass" if adapts else "unclear", why)
+        adapts, why = adaptive_attacker_ran(job)
+        yield required_row("adaptive attacker", "pass" if adapts else "unclear", why)
     if tested is not None:
-        yield required("self-test", "pass" if tested[0] else "unclear", tested[1])
+        yield required_row("self-test", "pass" if tested[0] else "unclear", tested[1])
     if (judged := requirement(columns, policy)) is not None:
-        yield required(COLUMNS, *judged)
+        yield required_row(COLUMNS, *judged)
     if (judged := dropped_rows(job.release)) is not None:
-        yield required("rows", *judged)
+        yield required_row("rows", *judged)
 
 
-def adaptive(job: Audit) -> tuple[bool, str]:
+def adaptive_attacker_ran(job: Audit) -> tuple[bool, str]:
     """Whether an attacker who knows the defense took part, and a sentence about it."""
     if job.release.mechanism is None or not is_source_of(job.source, job.release):
         return False, (
@@ -225,7 +229,7 @@ def one_record_each(release: Dataset, job: Audit) -> Row:
     why = f"assumed: {percent(rate.rate)} of {rate.n:,} records compared have {neighbor}"
     if rate.count:
         why += "; if such records can be of the same person, the rates are too low: merge them, or set [near_duplicates]"
-    return required("one record per person", "pass", why)
+    return required_row("one record per person", "pass", why)
 
 
 def _near_duplicates_row(policy: Policy, copies: Rate, above: float, n_records: int) -> Row:
@@ -266,15 +270,15 @@ def match_rows(match: Match, own: list[Question], alpha: float) -> Iterator[Row]
         why = f"{match.n_added:,} records belong to nobody in the source and were left out of the attack"
         if not few:
             why += f": more than {limit} of the people could hide behind them; remove them, or use the source's labels"
-        yield required("added records", "pass" if few else "unclear", why)
+        yield required_row("added records", "pass" if few else "unclear", why)
     alone, of_alone = _own_source(own, alpha)
     labels, as_own_source = "labels and defense", "release as its own source"
     compared = f"({match.n_compared:,} compared)"
     if match.is_shown:
         people = f"at most {upper} of the people carry the label of somebody else {compared}"
-        yield required(labels, "pass", people)
+        yield required_row(labels, "pass", people)
         why = f"{of_alone}; it does not decide, because labels and defense are as stated"
-        yield required(as_own_source, "pass", why)
+        yield required_row(as_own_source, "pass", why)
         return
     if match.doubts:
         doubt = match.doubts[0]
@@ -283,12 +287,14 @@ def match_rows(match: Match, own: list[Question], alpha: float) -> Iterator[Row]
     else:
         doubt = f"up to {upper} of the people may carry the label of somebody else, more than {limit} {compared}"
     if alone == "pass":
-        yield required(labels, "pass", f"{doubt}; the release keeps the limits as its own source")
+        yield required_row(
+            labels, "pass", f"{doubt}; the release keeps the limits as its own source"
+        )
     else:
         wrong = match.is_wrong and alone == "fail"
-        yield required(labels, "fail" if wrong else "unclear", doubt)
+        yield required_row(labels, "fail" if wrong else "unclear", doubt)
     decided = "unclear" if alone == "fail" and not match.is_wrong else alone
-    yield required(as_own_source, decided, of_alone, len(own))
+    yield required_row(as_own_source, decided, of_alone, len(own))
 
 
 def _own_source(own: list[Question], alpha: float) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from standout.adversary.adversary import Adversary
 from standout.audit.known import known_names, unknown_words
-from standout.audit.sweep import default_sweep, fitting
+from standout.audit.sweep import default_sweep, fit_to_data
 from standout.data.catalog import Catalog
 from standout.errors import ParameterError
 from standout.gate.policy import RISK, Limit, Policy
@@ -29,7 +29,7 @@ def _fitting(name: str, who: Adversary, data: Catalog) -> Adversary:
     if who.wrong and who.value_within is who.gamma is who.time_within is None:
         who = replace(who, wrong_kind="item")
     try:
-        return fitting(who, data)
+        return fit_to_data(who, data)
     except ParameterError as error:
         hint = ' (in the policy, None is written "none")' if "None" in str(error) else ""
         raise ParameterError(

@@ -1,4 +1,8 @@
-"""`check`: measure what a policy limits, until every limit is shown to be kept or one is shown to be exceeded."""
+"""`check`: measure what a policy limits, until every limit is shown to be kept or one is shown to be exceeded.
+
+It is `so.check` in Python and `standout check` on the command line. `run.py` measures, `rows.py`
+decides; `verify.py` derives a verdict again.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import write_whole
 from standout.engines.engine import Engine
 from standout.experiment.progress import Progress, reporting
@@ -108,7 +112,7 @@ def not_measured(provenance: Mapping[str, Any]) -> list[str]:
     parts = provenance.get("not_measured") or []
     return (
         [
-            f"Not measured: {listed(parts)}. The verdict does not hold for {'it' if len(parts) == 1 else 'them'}."
+            f"Not measured: {joined_with_and(parts)}. The verdict does not hold for {'it' if len(parts) == 1 else 'them'}."
         ]
         if parts
         else []
@@ -163,5 +167,7 @@ def check(
         run.measure(report)
     table, tests = run.decide()
     verdict = overall([row["verdict"] for row in table])
-    made = run.provenance(time.perf_counter() - began)
-    return GateVerdict(verdict, tuple(table), tuple(tests), tuple(run.cells()), rules.given, made)
+    provenance = run.provenance(time.perf_counter() - began)
+    return GateVerdict(
+        verdict, tuple(table), tuple(tests), tuple(run.cells()), rules.given, provenance
+    )

@@ -1,4 +1,8 @@
-"""`verify`: derive the verdict of evidence again, from the policy, the data and counts that are measured again."""
+"""`verify`: derive the verdict of evidence again, from the policy, the data and counts that are measured again.
+
+It is `so.verify` in Python and `standout verify` on the command line; `check` in `verdict.py` makes
+what it verifies.
+"""
 
 from __future__ import annotations
 
@@ -159,11 +163,11 @@ def verify(
     if all(one["verdict"] != "fail" or one["check"] in OWN for one in rows):
         signed = any(one["check"] == "signature" and one["verdict"] == "pass" for one in rows)
         random = SystemRandom() if seed is None else Random(seed)
-        chosen = _chosen(content["cells"], cells, random)
+        chosen = _cells_to_repeat(content["cells"], cells, random)
         again = partial(GateRun.of, data, release=release, engine=engine)
         with reporting(progress) as report:
             rows += _second_run(content, asked, again, chosen, signed, report)
-            if not signed and _overall(rows) == "pass" and _is_chosen(content, asked):
+            if not signed and _overall(rows) == "pass" and _seed_was_chosen(content, asked):
                 rules = replace(asked, self_test=False, near_duplicates=None)
                 rows.append(_other_seed(again(rules, seed=random.getrandbits(32)), report))
     return Verification(_overall(rows), tuple(rows))
@@ -227,8 +231,8 @@ def _data_rows(
         yield _row("source", "the same data", "" if same else wrong)
 
 
-def _is_chosen(content: Mapping[str, Any], asked: Policy) -> bool:
-    """Whether the random seed or the number of targets was chosen, perhaps among many until one passed."""
+def _seed_was_chosen(content: Mapping[str, Any], asked: Policy) -> bool:
+    """Whether the random seed or the number of targets is not the usual one: perhaps many were tried until one passed."""
     made, targets = content["provenance"], "all" if asked.targets is None else asked.targets
     return bool(made["seed"] != 0 or made["targets"] != targets)
 
@@ -241,7 +245,7 @@ def _other_seed(run: GateRun, report: Progress) -> Row:
     return _row("another seed", "", why, again)
 
 
-def _chosen(cells: Sequence[Cell], n: int | None, random: Random) -> set[int]:
+def _cells_to_repeat(cells: Sequence[Cell], n: int | None, random: Random) -> set[int]:
     """Indices of the cells to run again; those that do not hold all their counts are always among them."""
     every = range(len(cells))
     if n is None:

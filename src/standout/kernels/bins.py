@@ -3,6 +3,9 @@
 What is inside a bin differs: `LevelBins` spreads it over the levels at that distance, `TickBins`
 over the ticks. In linkage (`Bins` itself) it follows the item's own entries, so that only the shares
 are needed.
+
+Noise that is fitted has such kernels: `attacks/fit*.py` fit the shares for the likelihood,
+`linking/em.py` for two files.
 """
 
 from __future__ import annotations
@@ -132,7 +135,7 @@ class LevelBins(Bins, LevelKernel):
     def chance(self, levels: Array, code: Array, known_code: Array) -> Array:
         """Probability of each known level given the true one, pair by pair; both are codes of `levels`."""
         if self.is_regular(levels):
-            return np.asarray(self._landed(levels)[code, known_code])
+            return np.asarray(self._seen_given_true(levels)[code, known_code])
         return np.asarray(self._each(levels)[code, self.place(levels[code], levels[known_code])])
 
     def counts(self, levels: Array, code: Array, known_code: Array, weight: Array) -> Array:
@@ -164,8 +167,8 @@ class LevelBins(Bins, LevelKernel):
             out[bins[k], np.arange(levels.size), ends[:, k]] += 1.0
         return np.asarray(out / np.maximum(out.sum(axis=2, keepdims=True), 1.0))
 
-    def _landed(self, levels: Array) -> Array:
-        """(true levels, seen levels) of a regular scale."""
+    def _seen_given_true(self, levels: Array) -> Array:
+        """(true levels, seen levels): probability of the seen level, on a regular scale."""
         return np.asarray(np.einsum("b,bcv->cv", np.asarray(self.share), self.landing(levels)))
 
     def _each(self, levels: Array) -> Array:
@@ -211,7 +214,7 @@ class TickBins(Bins):
         return np.append(inner, max(2 * (self.span - edges[-1]), 2)).astype(np.float64)
 
 
-def averaged(edges: Array, widths: tuple[float, ...]) -> tuple[float, ...]:
+def averaged_shares(edges: Array, widths: tuple[float, ...]) -> tuple[float, ...]:
     """Shares of the gap bins, averaged over uniform noises of the given half-widths; a little for larger gaps."""
     rows = []
     for w in widths:

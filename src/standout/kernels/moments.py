@@ -1,4 +1,8 @@
-"""Kernels on moments: how a seen time differs from the true one, in ticks."""
+"""Kernels on moments: how a seen time differs from the true one, in ticks.
+
+A `Window` blurs the times that an adversary knows and those that a defense blurs; `Periods` are the
+calendar periods to which a defense rounds days, and by which `audit/place_time.py` cuts time.
+"""
 
 from __future__ import annotations
 

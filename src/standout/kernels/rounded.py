@@ -1,4 +1,4 @@
-"""`Rounded`: an amount known as a multiple of a unit, as in "about 12 euros"."""
+"""`Rounded`: an amount known as a multiple of a unit, as in "about 12 euros": the tolerance `round:UNIT` of a channel."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Candidates of every query with their probabilities: one by one, one-to-one, recalibrated, and how many are right.
 
-In one-to-one linking a record can be claimed once, so a strong claim of one person weakens the
-claims of others.
+`link` makes a `LinkCandidates` of the best records of each query (`TopScores`), and `Links` of it;
+`history.py` makes one for the release's own history. In one-to-one linking a record can be claimed
+once, so a strong claim of one person weakens the claims of others.
 """
 
 from __future__ import annotations
@@ -27,15 +28,20 @@ NULL_ERROR = 1 / N_CANARIES**0.5
 UNKNOWN_PRESENCE = (0.1, 0.95)
 """Shares of people in the release that the interval allows for where the spacing test does not apply."""
 LEAST = 1e-6
+"""Smallest probability that a logarithm or a quotient is taken of."""
 STILL_BEST = 0.999
+"""Largest probability of another candidate after a recalibration, as a share of that of the best."""
 ASSIGNMENT_ROUNDS = 500
+"""Most rounds of the soft assignment."""
 TOLERANCE = 1e-7
+"""Largest change of a probability in its last round."""
 LEAST_ABSENT = 1e-3
+"""Smallest probability in it that a person is not in the release."""
 RESAMPLES = 100
 """Bootstrap resamples of the people, for the interval of the expected links."""
 
 
-class Answer(NamedTuple):
+class LinkCandidates(NamedTuple):
     """Candidates of each query with their probabilities, and the fit that these come from."""
 
     top: TopScores
@@ -54,27 +60,29 @@ class Answer(NamedTuple):
     """The candidates one by one, if the answer is one-to-one."""
 
     @classmethod
-    def of(cls, top: TopScores, null_mean: float, prior: float = 0.5) -> Answer:
+    def of(cls, top: TopScores, null_mean: float, prior: float = 0.5) -> LinkCandidates:
         """One by one; `prior` is P(in the release) where the spacing test does not apply."""
-        groups = _fitted(top, null_mean)
+        groups = _fitted_groups(top, null_mean)
         checked = top.checked(probabilities(top, groups, prior)[:, 0])
         if checked is not top:
             top = checked
             # corrected p-values are uniform if nobody is found: what the canaries showed must not
             # be counted twice
-            groups = _fitted(top, 1.0)
+            groups = _fitted_groups(top, 1.0)
         chance = probabilities(top, groups, prior)
         chance[top.n_facts == 0] = 0.0
         return cls(top, groups, chance, null_mean, prior, float(chance[top.applies, 0].sum()))
 
-    def joint(self) -> Answer:
+    def joint(self) -> LinkCandidates:
         """One-to-one: scores without records that others claim, tested again, and a soft assignment of the result."""
         n_records = self.top.n_records
         left = self.top.without_taken(log_free(self.top.record, self.chance, n_records))
-        again = Answer.of(left, self.null_mean, self.prior)
-        return again._replace(chance=soft(left.record, again.chance, n_records), before=(self.top,))
+        again = LinkCandidates.of(left, self.null_mean, self.prior)
+        return again._replace(
+            chance=soft_assignment(left.record, again.chance, n_records), before=(self.top,)
+        )
 
-    def recalibrated(self, posterior: Array, error: float) -> Answer:
+    def recalibrated(self, posterior: Array, error: float) -> LinkCandidates:
         """The same answers, with other probabilities of the best candidates where the spacing test applies.
 
         Parameters
@@ -115,7 +123,7 @@ class Answer(NamedTuple):
     def assigned(self) -> Array:
         """Hard assignment: the record of each query, each record once, -1 = none left."""
         absent = np.maximum(1 - self.chance.sum(axis=1, keepdims=True), 1e-12)
-        column = hard(self.top.record, np.log(np.maximum(self.chance / absent, 1e-12)))
+        column = hard_assignment(self.top.record, np.log(np.maximum(self.chance / absent, 1e-12)))
         return np.where(column >= 0, self.top.record[np.arange(column.size), column], -1)
 
     def right_links(
@@ -165,7 +173,7 @@ class Answer(NamedTuple):
         totals = []
         # which of the two mixtures is right cannot be seen from the queries: half of the resamples
         # use the sharper one
-        mixtures = (self.groups, _fitted(self.top, self.groups.null_mean, SHARP))
+        mixtures = (self.groups, _fitted_groups(self.top, self.groups.null_mean, SHARP))
         for k in range(RESAMPLES if y.size else 0):
             groups, weight = mixtures[k % 2], np.zeros(y.size)
             weight[order] = rng.multinomial(y.size, np.full(y.size, 1 / y.size))
@@ -192,13 +200,13 @@ class Answer(NamedTuple):
         return Estimate(expected, low, high)
 
 
-def _fitted(top: TopScores, null_mean: float, parts: int = CAREFUL) -> TwoGroups:
+def _fitted_groups(top: TopScores, null_mean: float, parts: int = CAREFUL) -> TwoGroups:
     """Found and not found queries, told apart by what the spacing test says of them."""
     covariates = top.covariates()
     return TwoGroups.start(covariates, null_mean, parts).improved(top.y(), covariates, ROUNDS)
 
 
-def soft(record: Array, chance: Array, n_records: int) -> Array:
+def soft_assignment(record: Array, chance: Array, n_records: int) -> Array:
     """(queries, k): P(the candidate is the person's record) if each record belongs to one person at most.
 
     Sinkhorn scaling of the odds: the candidates of a query and "absent" sum to 1, and so do the
@@ -213,28 +221,28 @@ def soft(record: Array, chance: Array, n_records: int) -> Array:
     n_records
         Records of the release.
 
-    >>> soft(np.array([[0], [1]]), np.array([[0.6], [0.9]]), 2).round(6).tolist()
+    >>> soft_assignment(np.array([[0], [1]]), np.array([[0.6], [0.9]]), 2).round(6).tolist()
     [[0.6], [0.9]]
-    >>> soft(np.array([[0], [0]]), np.array([[0.9], [0.9]]), 1).round(2).tolist()
+    >>> soft_assignment(np.array([[0], [0]]), np.array([[0.9], [0.9]]), 1).round(2).tolist()
     [[0.49], [0.49]]
     """
-    odds, place, row, claims = _scaled(record, chance, n_records, keep_total=False)
+    odds, place, row, claims = _sinkhorn_scaling(record, chance, n_records, keep_total=False)
     return np.asarray(odds * row[:, None] / (1.0 + claims[place]))
 
 
 def log_free(record: Array, chance: Array, n_records: int) -> Array:
     """(queries, k): log P(no other query has the record), in a joint assignment with as many links as one by one.
 
-    Parameters are those of `soft`.
+    Parameters are those of `soft_assignment`.
 
     >>> (-log_free(np.array([[0], [0]]), np.array([[0.5], [0.0]]), 2)).round(2).tolist()
     [[0.0], [0.69]]
     """
-    odds, place, row, claims = _scaled(record, chance, n_records, keep_total=True)
+    odds, place, row, claims = _sinkhorn_scaling(record, chance, n_records, keep_total=True)
     return np.asarray(-np.log1p(np.maximum(claims[place] - odds * row[:, None], 0.0)))
 
 
-def _scaled(
+def _sinkhorn_scaling(
     record: Array, chance: Array, n_records: int, keep_total: bool
 ) -> tuple[Array, Array, Array, Array]:
     """Odds (queries, k), places of the candidates, scale of each query, and the sum of the claims on each record."""
@@ -260,7 +268,7 @@ def _scaled(
     return odds, place, row, claims
 
 
-def hard(record: Array, score: Array) -> Array:
+def hard_assignment(record: Array, score: Array) -> Array:
     """Column of the candidate that each query gets, each record at most once, with the largest sum of scores; -1 = none left.
 
     Parameters
@@ -270,7 +278,7 @@ def hard(record: Array, score: Array) -> Array:
     score
         (queries, k): scores that can be added up over queries, such as log odds; NaN = none.
 
-    >>> hard(np.array([[0, 1], [0, 1]]), np.array([[2.0, 1.0], [3.0, 0.0]])).tolist()
+    >>> hard_assignment(np.array([[0, 1], [0, 1]]), np.array([[2.0, 1.0], [3.0, 0.0]])).tolist()
     [1, 0]
     """
     from scipy.sparse import csr_array

@@ -23,7 +23,7 @@ from standout.data.labels import find_labels
 from standout.errors import InputError, ParameterError, StandoutError
 from standout.formulas.logistic import fit_logistic
 from standout.formulas.rates import Rate
-from standout.linking.answer import Answer
+from standout.linking.answer import LinkCandidates
 from standout.linking.em import score_second_file
 from standout.linking.groups import TopScores, design_of, ridge, standard
 from standout.linking.noise import LinkNoise
@@ -215,11 +215,11 @@ def _move(level: Array, total: float) -> float:
 class History(NamedTuple):
     """People of the release's first part, linked to its second part."""
 
-    answer: Answer
+    answer: LinkCandidates
     """As the second file is answered: one by one, or one-to-one."""
     right: Array
     """Record of each query in the second part, -1 = absent."""
-    alone: Answer
+    alone: LinkCandidates
     """One by one."""
     day: str
     """First day of the second part."""
@@ -290,6 +290,6 @@ def history(
     if int((right >= 0).sum()) < FEWEST_PRESENT:
         return None
     top = score_second_file(after, people(before), "fit", engine)[2]
-    alone = Answer.of(top, null_mean)
+    alone = LinkCandidates.of(top, null_mean)
     answer = alone.joint() if one_to_one else alone
     return History(answer, right, alone, day.isoformat())

@@ -1,4 +1,8 @@
-"""`link`: a second file against a release, without ground truth; `time_shifted`: two periods of one dataset, with it."""
+"""`link`: a second file against a release, without ground truth; `time_shifted`: two periods of one dataset, with it.
+
+They are `so.link` and `so.time_shifted` in Python, `standout link` and `standout audit --split-time`
+on the command line.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from standout.data.labels import find_labels
 from standout.engines.engine import Engine
 from standout.errors import ParameterError
 from standout.experiment.progress import Progress, reporting
-from standout.linking.answer import Answer
+from standout.linking.answer import LinkCandidates
 from standout.linking.canaries import Canaries, run_canaries
 from standout.linking.em import score_second_file
 from standout.linking.groups import TopScores
@@ -42,6 +46,7 @@ from standout.linking.truth import judged
 FEWEST_PEOPLE = 20
 """Fewest people in both periods for a split that is proposed."""
 FAR_ABOVE = 1.5
+"""The two estimates disagree if the likelihood expects more than this many times the upper end of the gaps."""
 DISAGREE = (
     "Two estimates of the number of right links disagree: {few:,.0f} to {many:,.0f} people by the gaps below the best records, "
     "{n:,.0f} by the likelihood. The first misses right records that do not stand out, the second is too high where people "
@@ -128,7 +133,7 @@ def link(
         if canaries:
             past = history(data, attack.noise, null_mean, one_to_one, engine, seed)
         if isinstance(noise, str):
-            most = if_noisier(data, second, attack, engine, _given(overlap))
+            most = if_noisier(data, second, attack, engine, _given_presence(overlap))
     alone, present, presence = _one_by_one(top, null_mean, overlap, seen, past, seed)
     answer, shift = _recalibrated(alone.joint() if one_to_one else alone, past)
     interval, gaps, likelihood = answer.right_links(seed, presence, most)
@@ -185,7 +190,9 @@ def _counter(move: Progress, what: str, total: int) -> Callable[[int], None]:
     return step
 
 
-def _recalibrated(answer: Answer, past: History | None) -> tuple[Answer, Shift | None]:
+def _recalibrated(
+    answer: LinkCandidates, past: History | None
+) -> tuple[LinkCandidates, Shift | None]:
     """The answer with posteriors learned from the release's history, where that is possible."""
     learned = past.recalibration() if past else None
     if learned is None or not answer.top.applies.any():
@@ -197,7 +204,7 @@ def _recalibrated(answer: Answer, past: History | None) -> tuple[Answer, Shift |
     return answer.recalibrated(learned.posterior(mine, shift), shift.error), shift
 
 
-def _given(overlap: str | float | None) -> tuple[float, float] | None:
+def _given_presence(overlap: str | float | None) -> tuple[float, float] | None:
     """Smallest and largest share of people in the release, if a share was given."""
     return (float(overlap), float(overlap)) if isinstance(overlap, int | float) else None
 
@@ -209,19 +216,19 @@ def _one_by_one(
     seen: Canaries | None,
     past: History | None,
     seed: int,
-) -> tuple[Answer, dict[str, float] | None, tuple[float, float] | None]:
+) -> tuple[LinkCandidates, dict[str, float] | None, tuple[float, float] | None]:
     """The answers one by one, the share of people in the release if it is fitted, and the smallest and largest share if known."""
-    given = _given(overlap)
-    alone = Answer.of(top, null_mean, given[0] if given else 0.5)
+    given = _given_presence(overlap)
+    alone = LinkCandidates.of(top, null_mean, given[0] if given else 0.5)
     if overlap != "fit":
         return alone, None, given
     present = _overlap(alone, seen, past, seed)
     presence = (max(present["low"], 0.01), min(present["high"], 0.99))
-    return Answer.of(top, null_mean, present["rate"]), present, presence
+    return LinkCandidates.of(top, null_mean, present["rate"]), present, presence
 
 
 def _overlap(
-    alone: Answer, seen: Canaries | None, past: History | None, seed: int
+    alone: LinkCandidates, seen: Canaries | None, past: History | None, seed: int
 ) -> dict[str, float]:
     """Share of people in the release, by the canaries that are most like them."""
     if seen is None:
@@ -229,19 +236,19 @@ def _overlap(
             "overlap='fit': the release has too few records for canaries; give a share instead"
         )
     if past is None:
-        here, n_facts, hit = ~seen.is_absent, seen.top.n_facts, seen.right
+        present, n_facts, hit = ~seen.is_absent, seen.top.n_facts, seen.right
     else:
         one = past._replace(answer=past.alone)
         alone, _ = _recalibrated(alone, one)
-        here, n_facts, hit = past.right >= 0, past.answer.top.n_facts, one.hit
+        present, n_facts, hit = past.right >= 0, past.answer.top.n_facts, one.hit
     interval = alone.right_links(seed)[0]
     expected = float(alone.posterior.sum())
-    return fit_overlap(expected, interval, alone.top.n_facts, n_facts[here], hit[here])
+    return fit_overlap(expected, interval, alone.top.n_facts, n_facts[present], hit[present])
 
 
 def _compared(
-    alone: Answer,
-    answer: Answer,
+    alone: LinkCandidates,
+    answer: LinkCandidates,
     assigned: Array,
     seen: Canaries | None,
     past: dict[str, Any],
@@ -352,6 +359,6 @@ def time_shifted(
     if not (right >= 0).any():
         raise ParameterError(f"split at {day}: nobody is in both periods{span(dataset)}")
     found = link(after, before, one_to_one=one_to_one, engine=engine, seed=seed, progress=progress)
-    done = judged(found, after, before, right, others=others)
-    data = {**done.details["data"], "split": day.isoformat()}
-    return replace(done, details={**done.details, "data": data})
+    links = judged(found, after, before, right, others=others)
+    data = {**links.details["data"], "split": day.isoformat()}
+    return replace(links, details={**links.details, "data": data})

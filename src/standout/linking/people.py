@@ -1,4 +1,7 @@
-"""People of a second file, as queries: one per person, one fact per item; and times that the two files can be compared by."""
+"""People of a second file, as queries: one per person, one fact per item; and times that the two files can be compared by.
+
+The first step of `link`, and of the comparison with the truth (`truth.py`).
+"""
 
 from __future__ import annotations
 
@@ -48,10 +51,10 @@ def people(second: Knowledge | Dataset, items: dict[Any, Any] | None = None) -> 
     else:
         kind = type(second).__name__
         raise ParameterError(f"knowledge: a Dataset or a Knowledge is needed, not {kind}")
-    return _folded(given, items)
+    return _one_fact_per_item(given, items)
 
 
-def _folded(given: Knowledge, items: dict[Any, Any] | None) -> Knowledge:
+def _one_fact_per_item(given: Knowledge, items: dict[Any, Any] | None) -> Knowledge:
     label, code, _ = index_labels(given.item, "item")
     if items:
         # several items of the second file may be one item of the release

@@ -1,5 +1,8 @@
 """Frankowski et al. 2006: Table 1 and Figs. 3–9. Public mentions against a private release.
 
+`recipe.py` loads this module by name and takes `RUNS` and `CLAIMS`. The terms of the algorithms are in
+`formulas/f06.py`, the algorithms in `attacks/frankowski.py`.
+
 k-identified: among the first k of the likely list, where all tied records count. A mentioner
 without any mentions left is as likely as all others.
 """
@@ -41,12 +44,12 @@ PUBLISHED_ALGORITHMS = list(ALGORITHMS)[:5]
 """The others are variants of Scoring."""
 
 HIDDEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-ANSWERED = "most popular first, attacker ignores the 100 most popular"
+IGNORING_POPULAR = "most popular first, attacker ignores the 100 most popular"
 IGNORED = 100
 ADAPTIVE = "k = 1, adaptive likelihood"
 """Curve of an attacker who knows the defense and how many mentions are wrong."""
 
-MODELED = "most popular first, adaptive likelihood"
+MISDIRECTED_ADAPTIVE = "most popular first, adaptive likelihood"
 """Against misdirection she ignores the 100 most popular items too."""
 
 ADDED = (0, 1, 2, 3, 5, 10, 20)
@@ -107,7 +110,7 @@ def misdirecting_lists(dataset: Dataset) -> dict[str, Array]:
 
 
 def the_mentions(setting: RecipeInputs) -> Mentions:
-    """Mentions of the setting."""
+    """Mentions of the setting; an error if there are none."""
     if setting.mentions is None:
         raise ParameterError(
             "F06 needs mentions: give a file with --mentions, or --simulate-mentions"
@@ -126,7 +129,7 @@ def ranks(
     data = dataset or setting.dataset
     out = np.full(mentions.n, data.n_records, np.int64)
     # an item that the release lost does not distinguish records; Set Intersection must still see it
-    known = mentions if name == "set-intersection" else mentions.only(held(mentions, data))
+    known = mentions if name == "set-intersection" else mentions.only(is_held(mentions, data))
     if known.who.size:
         aux, asked = known.knowledge(data, with_values=name in ("exact-rating", "fuzzy-rating"))
         target = mentions.target[asked]
@@ -147,7 +150,7 @@ def adaptive_ranks(
     """
     data = dataset or setting.dataset
     out = np.full(mentions.n, data.n_records, np.int64)
-    known = mentions.only(held(mentions, data))
+    known = mentions.only(is_held(mentions, data))
     size = known.bins()
     for group in np.unique(size[known.who]).tolist():
         part = known.only(size[known.who] == group)
@@ -157,7 +160,7 @@ def adaptive_ranks(
     return out
 
 
-def held(mentions: Mentions, dataset: Dataset) -> Array:
+def is_held(mentions: Mentions, dataset: Dataset) -> Array:
     """Per mention: whether some record of the release holds the item."""
     return np.asarray((mentions.item >= 0) & (np.append(dataset.supports, 0)[mentions.item] > 0))
 
@@ -233,7 +236,7 @@ def owner_defense(setting: RecipeInputs) -> Rows:
         ds, out = setting.dataset, []
         most = int(ds.supports.max())
         steps = np.unique(np.rint(2.0 ** np.arange(0, np.log2(most) + 0.5, 0.5)).astype(int))
-        done = dict.fromkeys(KS, False)
+        reached_zero = dict.fromkeys(KS, False)
         for threshold in [*steps.tolist(), most + 1]:
             dropped = ds.supports < threshold
             share = float(ds.supports[dropped].sum() / ds.supports.sum())
@@ -249,8 +252,8 @@ def owner_defense(setting: RecipeInputs) -> Rows:
             }
             for k in KS:
                 rates = identified(rank, k)
-                first = not rates["count"] and not done[k]
-                done[k] |= first
+                first = not rates["count"] and not reached_zero[k]
+                reached_zero[k] |= first
                 out.append({**point, "k": f"k = {k}", "first_zero": first, **rates})
             out.append({**point, "k": ADAPTIVE, "first_zero": False, **identified(adapted)})
         return out
@@ -272,7 +275,7 @@ def _figure_8(setting: RecipeInputs) -> Rows:
 
 def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
     """Ranks by Scoring after `n` misdirecting mentions."""
-    knows = strategy in (ANSWERED, MODELED)
+    knows = strategy in (IGNORING_POPULAR, MISDIRECTED_ADAPTIVE)
 
     def work() -> Array:
         ds, added = setting.dataset, misdirecting_lists(setting.dataset)
@@ -283,7 +286,7 @@ def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
         # if an attacker would have no mention left, keep all
         left = np.bincount(said.who[rare], minlength=said.n)[said.who]
         believed = said.only(rare | (left == 0))
-        if strategy == MODELED:
+        if strategy == MISDIRECTED_ADAPTIVE:
             return adaptive_ranks(setting, believed if n else said)
         return ranks(setting, "scoring", {}, believed)
 
@@ -295,7 +298,11 @@ def misdirected_ranks(setting: RecipeInputs, strategy: str, n: int) -> Array:
 def _figure_9(setting: RecipeInputs) -> Rows:
     return [
         {"strategy": strategy, "added": n, **identified(misdirected_ranks(setting, strategy, n))}
-        for strategy in [*misdirecting_lists(setting.dataset), ANSWERED, MODELED]
+        for strategy in [
+            *misdirecting_lists(setting.dataset),
+            IGNORING_POPULAR,
+            MISDIRECTED_ADAPTIVE,
+        ]
         for n in ADDED
     ]
 

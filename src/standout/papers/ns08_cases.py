@@ -1,5 +1,8 @@
 """The adversaries of NS08, section 5, in the order of the bars of each figure, and their attacks on sampled targets.
 
+A case is an adversary with the columns that name its bar. `ns08.py` makes the rows of each figure of
+them.
+
 "m of m'" is m' known items, m' - m of them wrong.
 """
 
@@ -33,7 +36,7 @@ BEST, STANDS_OUT = "best guess, no threshold", "only if eccentricity ≥ 1.5"
 CRITERIA = (BEST, STANDS_OUT)
 
 
-def known(knows: int, wrong: int) -> str:
+def size_name(knows: int, wrong: int) -> str:
     """Name of a size: items known right, of items known."""
     return f"{knows - wrong} of {knows}"
 
@@ -43,7 +46,7 @@ def _cases(
 ) -> list[Case]:
     """Every size with every variant; `variants`: parameters of the adversary by the name in the column."""
     return [
-        ({"known": known(k, w), column: name}, Adversary(k, w, **parameters))
+        ({"known": size_name(k, w), column: name}, Adversary(k, w, **parameters))
         for k, w in sizes
         for name, parameters in variants.items()
     ]
@@ -86,7 +89,7 @@ def hit(outcomes: Outcomes, criterion: str) -> Array:
     return credit if criterion == BEST else np.where(outcomes.matched, credit, 0.0)
 
 
-def fitting(who: Adversary, dataset: Dataset) -> Adversary:
+def without_missing_channels(who: Adversary, dataset: Dataset) -> Adversary:
     """The adversary without the channels that the data lacks; without any channel a wrong fact is a wrong item."""
     value = who.value_within if dataset.has_value else None
     time = who.time_within if dataset.has_time else None
@@ -96,7 +99,8 @@ def fitting(who: Adversary, dataset: Dataset) -> Adversary:
 
 def trial(setting: RecipeInputs, who: Adversary, *, absent: bool = False) -> Outcomes:
     """Attack targets of the data with Scoreboard-RH and φ = 1.5; with `absent`, once more with each target removed."""
-    data, asked = setting.dataset, fitting(who, setting.dataset)
+    data = setting.dataset
+    asked = without_missing_channels(who, data)
 
     def work() -> tuple[Array, ...]:
         target = sample_targets(data, asked.eligible(data), setting.targets, setting.seed)

@@ -1,4 +1,8 @@
-"""`Recipe`: one published figure or table, which can be measured on any release and drawn."""
+"""`Recipe`: one published figure or table, which can be measured on any release and drawn.
+
+What is measured is in the module of the paper (`ns08.py`, `f06.py`, `dss12.py`), which `recipes` loads
+by name; `standout reproduce` runs them, and `summary.py` writes the results.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +186,7 @@ def rate_columns(hits: Array) -> Row:
 
 
 def columns_of(rate: Rate) -> Row:
-    """The same of a rate."""
+    """Columns n, count, rate, low, high of a rate."""
     return {key: getattr(rate, key) for key in ("n", "count", "rate", "low", "high")}
 
 
@@ -238,7 +242,7 @@ def of_figure(recipe: Recipe) -> list[Published]:
     return [p for p in published() if (p.paper, p.id) == (recipe.paper, recipe.id)]
 
 
-def joined(recipe: Recipe, rows: Rows) -> Rows:
+def with_published(recipe: Recipe, rows: Rows) -> Rows:
     """Rows joined with the printed number of their bar or point; numbers in the text precede independent reproductions."""
     out = [dict(r) for r in rows]
     for p in of_figure(recipe):

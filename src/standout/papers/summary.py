@@ -22,10 +22,10 @@ from standout.papers.recipe import (
     Recipe,
     RecipeInputs,
     Rows,
-    joined,
     of_figure,
     published_data,
     recipes,
+    with_published,
 )
 from standout.report.drawing import Spec, picture
 
@@ -344,14 +344,16 @@ def write_figure(folder: Path, setting: RecipeInputs, recipe: Recipe, rows: Rows
     spec = specification(setting, recipe, rows)
     for form in ("png", "svg"):
         (folder / f"{recipe.id}.{form}").write_bytes(picture(spec, form))
-    (folder / f"{recipe.id}.csv").write_text(table_text(joined(recipe, rows)), encoding="utf-8")
+    (folder / f"{recipe.id}.csv").write_text(
+        table_text(with_published(recipe, rows)), encoding="utf-8"
+    )
 
 
 def specification(setting: RecipeInputs, recipe: Recipe, rows: Rows) -> Spec:
     """Vega-Lite specification of a figure, with a title that says what was measured on what."""
     measures = ("rate", "bits", "users", "delta", "records", "f")
     if any(r.get(m) is not None for r in rows for m in measures):
-        chart = draw(joined(recipe, rows), recipe.chart)
+        chart = draw(with_published(recipe, rows), recipe.chart)
     else:
         chart = empty("Not measurable on this data; the CSV says why.")
     ns = sorted(r["n"] for r in rows if r.get("n"))

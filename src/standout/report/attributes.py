@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from standout.audit.findings import named_rate
 from standout.report.tables import Section, make_table
-from standout.report.view import Case, View
+from standout.report.view import Case, FindingsView
 from standout.report.words import percent, several
 
 NAME = "attributes"
 """Key of the classes in the findings."""
 
 
-def attributes_section(seen: View) -> Section | None:
+def attributes_section(seen: FindingsView) -> Section | None:
     """Attributes only, items only, both, and the equivalence classes; None if the data has no attributes."""
     classes = seen.sections.get(NAME)
     if classes is None:
@@ -46,7 +46,7 @@ def attributes_section(seen: View) -> Section | None:
     return Section(NAME, "What attributes of the person add", text, tables=tables)
 
 
-def _compared(seen: View) -> list[Case]:
+def _compared(seen: FindingsView) -> list[Case]:
     """Cases with attributes, and those that know the same items without them."""
     given = [c for c in seen.cases if c.adversary.get("attributes") and not c.entry.adversary.wrong]
     alike = {_items(c) for c in given}

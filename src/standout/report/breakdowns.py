@@ -25,7 +25,7 @@ from standout.report.tables import (
     make_table,
     rate_cells,
 )
-from standout.report.view import Case, View
+from standout.report.view import Case, FindingsView
 from standout.report.words import number, percent, rate_words
 
 Plain = Mapping[str, Any]
@@ -46,7 +46,7 @@ BREAKDOWNS = {
 """Keys of the rows and of their bounds, title of the chart, words for a group."""
 
 
-def breakdown(name: str, seen: View, about: Case) -> Chart | None:
+def breakdown(name: str, seen: FindingsView, about: Case) -> Chart | None:
     """Hit rate by record length ("lengths") or by how many records hold the rarest known item ("rarity")."""
     (key, from_key, to_key), title, words = BREAKDOWNS[name]
     alike = seen.like(about)
@@ -90,7 +90,7 @@ def breakdown(name: str, seen: View, about: Case) -> Chart | None:
     )
 
 
-def channels(seen: View) -> Chart | None:
+def channels(seen: FindingsView) -> Chart | None:
     """Hit rate with each channel known exactly, roughly or not at all, for the same number of items."""
     chosen = [
         c

@@ -31,7 +31,7 @@ from standout.report.tables import (
     make_table,
     rate_cells,
 )
-from standout.report.view import Case, View, amounts, view
+from standout.report.view import Case, FindingsView, amount_labels, view
 from standout.report.words import number, percent, rate_words
 
 PANELS = {
@@ -61,7 +61,7 @@ def charts(findings: Findings) -> dict[str, Chart]:
     return {c.name: c for c in made if c is not None}
 
 
-def risk(seen: View) -> Chart:
+def risk(seen: FindingsView) -> Chart:
     """The three measures of risk against the number of known items, a line per kind of knowledge."""
     rows = [
         {
@@ -109,8 +109,8 @@ def _range(name: str, points: list[dict[str, Any]]) -> str:
     return f" {name.capitalize()}: from {' to '.join(ends)}."
 
 
-def _risk_spec(points: list[dict[str, Any]], seen: View, width: int) -> Spec:
-    kinds, axis = list(dict.fromkeys(c.line for c in seen.charted)), amounts(seen.cases)
+def _risk_spec(points: list[dict[str, Any]], seen: FindingsView, width: int) -> Spec:
+    kinds, axis = list(dict.fromkeys(c.line for c in seen.charted)), amount_labels(seen.cases)
     looks, key = series(kinds), legend(kinds, width, symbolOpacity=1)
     # "4, 1 wrong" on two lines, so that nine labels fit
     labels: Spec = {"labelAngle": 0, "grid": False, "labelExpr": "split(datum.label, ', ')"}
@@ -140,7 +140,7 @@ def _risk_spec(points: list[dict[str, Any]], seen: View, width: int) -> Spec:
     return spec
 
 
-def attackers(seen: View, about: Case) -> Chart:
+def attackers(seen: FindingsView, about: Case) -> Chart:
     """Hit rate of every attack, for one kind of knowledge; the table holds all kinds."""
     alike = seen.like(about)
     rows = [
@@ -184,7 +184,7 @@ def attackers(seen: View, about: Case) -> Chart:
     )
 
 
-def absent(seen: View, about: Case) -> Chart | None:
+def absent(seen: FindingsView, about: Case) -> Chart | None:
     """Correct names against false names as the threshold moves, for one kind of knowledge."""
     alike = [c for c in seen.like(about) if c.calibrated is not None]
     if not alike:
@@ -236,7 +236,7 @@ def _at_false_rates(about: Case) -> str:
     return f" With {about.words}, the share of people named correctly is {marks}."
 
 
-def bits(seen: View) -> Chart | None:
+def bits(seen: FindingsView) -> Chart | None:
     """Remaining uncertainty about the target's record, per adversary."""
     rows = [
         {
@@ -252,7 +252,7 @@ def bits(seen: View) -> Chart | None:
     ]
     if not rows:
         return None
-    prior, order = rows[0]["prior"], amounts([c for c in seen.cases if c.uncertainty])
+    prior, order = rows[0]["prior"], amount_labels([c for c in seen.cases if c.uncertainty])
     kinds = list(dict.fromkeys(r["kind"] for r in rows))
 
     def build(width: int) -> Spec:

@@ -6,7 +6,7 @@ from typing import Any
 
 from standout.adversary.choices import choice_words
 from standout.report.knowledge_words import phrase
-from standout.report.view import Case, View
+from standout.report.view import Case, FindingsView
 from standout.report.words import percent
 
 NOT_COMPARED = ("choose", "words", "label")
@@ -16,7 +16,7 @@ MORE = 0.01
 """Difference between the best guess and the people singled out from which both are said."""
 
 
-def range_by_choice(seen: View) -> str:
+def range_by_choice(seen: FindingsView) -> str:
     """What the best guess finds from the same knowledge by how its items were chosen; empty if that was not compared."""
     groups: dict[tuple[Any, ...], list[Case]] = {}
     for case in seen.cases:

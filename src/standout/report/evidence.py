@@ -1,4 +1,7 @@
-"""What was read, what the numbers do not cover, and where they come from."""
+"""Sections of the report on its basis: what was read, what the numbers do not cover, and where they come from.
+
+`sections.py` puts them in order. The evidence of a gate, which is signed, is in `gate/evidence.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from standout.report.tables import Section, heading, make_table, written
-from standout.report.view import View
+from standout.report.view import FindingsView
 from standout.report.words import number, percent, several
 
 ROLES = {"record": "the person", "item": "the item", "value": "the value", "time": "the time"}
@@ -21,7 +24,7 @@ DROPPED = {
 Inventory = list[Mapping[str, Any]]
 
 
-def inventory(seen: View) -> tuple[Inventory, Inventory]:
+def inventory(seen: FindingsView) -> tuple[Inventory, Inventory]:
     """Columns of the file that were used, and those that were not; both empty if there is no inventory."""
     columns = [
         c
@@ -48,7 +51,7 @@ def _ignored_words(column: Mapping[str, Any]) -> str:
     return f"{column['name']} ({'; '.join(more)})" if more else str(column["name"])
 
 
-def data_read(seen: View) -> Section:
+def data_read(seen: FindingsView) -> Section:
     """Columns used and ignored, rows dropped: if the file was read wrongly, every number is wrong."""
     cleaning = seen.data.get("cleaning") or {}
     used, ignored = inventory(seen)
@@ -87,7 +90,7 @@ def _repeats(cleaning: Mapping[str, Any]) -> str:
     return f"{n} entries beyond the first for the same person and item, {kept}"
 
 
-def _rows(cleaning: Mapping[str, Any], seen: View) -> str:
+def _rows(cleaning: Mapping[str, Any], seen: FindingsView) -> str:
     entries = several(int(seen.data["n_entries"]), "entry", "entries")
     read = cleaning.get("rows_read")
     if not read:
@@ -99,7 +102,7 @@ def _rows(cleaning: Mapping[str, Any], seen: View) -> str:
     return f"{number(read)} read, {number(dropped)} dropped ({percent(dropped / read)}): {', '.join(reasons)}; {entries} in all"
 
 
-def limits(seen: View) -> Section:
+def limits(seen: FindingsView) -> Section:
     """What the numbers do not say."""
     chosen = ", ".join(sorted({c.entry.adversary.choose for c in seen.cases}))
     used, ignored = inventory(seen)
@@ -129,7 +132,7 @@ def limits(seen: View) -> Section:
     return Section("limits", "Limits and assumptions", points=[*_present(points), *notes])
 
 
-def _eligible(seen: View) -> str:
+def _eligible(seen: FindingsView) -> str:
     fewest = min(seen.cases, key=lambda c: c.entry.n_eligible)
     n, total = fewest.entry.n_eligible, int(seen.data["n_records"])
     return (
@@ -153,7 +156,7 @@ NAMES = {
 }
 
 
-def evidence(seen: View) -> Section:
+def evidence(seen: FindingsView) -> Section:
     """Where the numbers come from, and how to repeat them."""
     proof, data = seen.provenance, seen.data
     entries = several(data["n_entries"], "entry", "entries")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import write_whole
 from standout.audit.measures import MEASURES
 from standout.defenses.frontier_cells import FrontierCell, LeftOut
@@ -110,7 +110,7 @@ def sentence(found: Frontier) -> str:
         tried = "The tried setting has no" if n == 1 else f"None of the {n} tried settings has a"
         said.append(f"{tried} clear effect: {NO_EFFECT}.")
     if lost := found.provenance.get("data", {}).get("not_measured"):
-        said.append(f"Not measured: {listed(lost)}.")
+        said.append(f"Not measured: {joined_with_and(lost)}.")
     return " ".join(said)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from standout.data.reading.columns import listed
+from standout.data.reading.columns import shown_names
 from standout.gate.verdict import not_measured
 from standout.report.page import fill
 from standout.report.page import fragment as html_fragment
@@ -56,7 +56,7 @@ def show(verdict: Mapping[str, Any], console: Console) -> None:
         seen = RichTable("column", "status", "why", box=None, pad_edge=False)
         for row in columns:
             why = row["identifier"] or row["why"]
-            seen.add_row(*map(Text, (listed([row["name"]]), row["status"], why)))
+            seen.add_row(*map(Text, (shown_names([row["name"]]), row["status"], why)))
         console.print(seen)
 
 
@@ -140,7 +140,7 @@ def _columns(verdict: Mapping[str, Any]) -> ReportTable | None:
     if not given:
         return None
     rows = [
-        {**row, "name": listed([row["name"]]), "identifier": row["identifier"] or ""}
+        {**row, "name": shown_names([row["name"]]), "identifier": row["identifier"] or ""}
         for row in given
     ]
     return make_table("columns", rows)

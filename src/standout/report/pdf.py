@@ -1,4 +1,4 @@
-"""The report as PDF, printed by a browser that is installed on the machine."""
+"""The report as PDF, printed by a browser that is installed on the machine: `--pdf` of `standout audit` and `standout report`."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def print_page(source: Path, target: Path) -> None:
     browser = find_browser() or _playwright_browser()
     assert browser is not None
     # root cannot set up a sandbox
-    alone = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    no_sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [
             browser,
             *ARGUMENTS,
-            *alone,
+            *no_sandbox,
             f"--user-data-dir={profile}",
             "--no-pdf-header-footer",
             f"--print-to-pdf={target}",

@@ -20,8 +20,8 @@ from standout.report.tables import (
     make_table,
     rate_cells,
 )
-from standout.report.view import Case, View, view, why_falling
-from standout.report.why import described, theorem
+from standout.report.view import Case, FindingsView, view, why_falling
+from standout.report.why import data_section, theorem
 from standout.report.words import percent, rate_words, several
 
 WHY = {
@@ -57,7 +57,7 @@ def sections(findings: Findings) -> list[Section]:
     return [s for s in made if s is not None]
 
 
-def _risk(seen: View) -> Section:
+def _risk(seen: FindingsView) -> Section:
     n = max(c.hit.n for c in seen.cases)
     fewest = min(seen.cases, key=lambda c: c.eligible_share)
     text = [
@@ -82,7 +82,7 @@ def _risk(seen: View) -> Section:
     return Section("risk", "How few facts find a person", text, [charts.risk(seen)])
 
 
-def _attackers(seen: View, about: Case) -> Section:
+def _attackers(seen: FindingsView, about: Case) -> Section:
     won = dict.fromkeys(seen.attacks, 0)
     for case in seen.cases:
         top = max(r.hit.rate for r in case.results)
@@ -121,7 +121,7 @@ STANDS_IN = (
 )
 
 
-def awareness_cells(seen: View) -> list[list[str]]:
+def awareness_cells(seen: FindingsView) -> list[list[str]]:
     """A table as text: each rate with its 95 % interval, the heading first; empty if no defense made the release."""
     rows = [
         [case.words, *(rate_words(found[kind].hit) for kind in AWARENESS_KINDS)]
@@ -131,7 +131,7 @@ def awareness_cells(seen: View) -> list[list[str]]:
     return [["known of the person", *AWARENESS_KINDS.values()], *rows] if rows else []
 
 
-def _awareness(seen: View) -> Section | None:
+def _awareness(seen: FindingsView) -> Section | None:
     """What it is worth to an attacker to know the defense; None if no defense made the release."""
     rows, text = [], [AWARENESS]
     for case in seen.cases:
@@ -148,7 +148,7 @@ def _awareness(seen: View) -> Section | None:
     return Section("awareness", "If the attacker knows the defense", text, tables=[table])
 
 
-def _absent(seen: View, about: Case) -> Section:
+def _absent(seen: FindingsView, about: Case) -> Section:
     title = "If the person is not in the data"
     calibrated = [(c, c.calibrated) for c in seen.cases if c.calibrated is not None]
     if not calibrated:
@@ -181,7 +181,7 @@ def _absent(seen: View, about: Case) -> Section:
     return Section("absent", title, [text], [chart] if chart else [], [table])
 
 
-def _bits(seen: View) -> Section | None:
+def _bits(seen: FindingsView) -> Section | None:
     chart = charts.bits(seen)
     if chart is None:
         return None
@@ -194,7 +194,7 @@ def _bits(seen: View) -> Section | None:
     return Section("bits", "Remaining uncertainty", [text], [chart])
 
 
-def _who(seen: View, about: Case) -> Section:
+def _who(seen: FindingsView, about: Case) -> Section:
     chart = breakdown("lengths", seen, about)
     rows = [
         {
@@ -216,7 +216,7 @@ def _who(seen: View, about: Case) -> Section:
     return Section("who", "Who is at risk", [text], [chart] if chart else [], [table])
 
 
-def _carries(seen: View, about: Case) -> Section | None:
+def _carries(seen: FindingsView, about: Case) -> Section | None:
     texts, drawn = [], []
     if by_channel := channels(seen):
         drawn.append(by_channel)
@@ -233,12 +233,12 @@ def _carries(seen: View, about: Case) -> Section | None:
     return Section("channels", "What carries the risk", texts, drawn) if drawn else None
 
 
-def _why(seen: View) -> Section | None:
+def _why(seen: FindingsView) -> Section | None:
     parts = []
     for name, title in WHY.items():
         content = seen.sections.get(name)
         if name == "describe" and isinstance(content, Mapping):
-            parts.append(described(content, title))
+            parts.append(data_section(content, title))
             if explained := theorem(seen):
                 parts.append(explained)
         elif content is not None:
@@ -246,7 +246,7 @@ def _why(seen: View) -> Section | None:
     return Section("why", "Why", parts=parts) if parts else None
 
 
-def _others(seen: View) -> list[Section]:
+def _others(seen: FindingsView) -> list[Section]:
     names = {"defenses": "What defenses buy", "frontier": "What defenses buy"}
     return [
         generic(name, names.get(name, heading(name)), content)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import Findings
 from standout.audit.judge import AttackResult
 from standout.errors import ParameterError
@@ -17,7 +17,7 @@ from standout.formulas.rates import Rate, at_least, at_most, precision
 from standout.report.choice_range import MORE, range_by_choice
 from standout.report.view import (
     Case,
-    View,
+    FindingsView,
     strongest_knowledge,
     unmeasured,
     untried,
@@ -54,7 +54,7 @@ def statements_of(findings: Findings) -> tuple[str, str, str]:
     return write_statements(view(findings))
 
 
-def write_statements(seen: View, prior: float = PRIOR) -> tuple[str, str, str]:
+def write_statements(seen: FindingsView, prior: float = PRIOR) -> tuple[str, str, str]:
     """Write the three statements; `prior` is the assumed share of people in the data among those an attacker looks up."""
     level, case = judge_level(seen)
     found = _singling_out(level, case, seen) + ("" if level == "none" else unmeasured(seen))
@@ -65,17 +65,17 @@ def write_statements(seen: View, prior: float = PRIOR) -> tuple[str, str, str]:
     )
 
 
-def _named(seen: View) -> str:
+def _named(seen: FindingsView) -> str:
     """Sentences on direct identifiers, which no attack is needed for; empty if none were noticed."""
     if not seen.identifiers:
         return ""
     return (
-        f"The data seems to name people directly: {listed(seen.identifiers)}. No attack is needed for that, and no rate below "
-        "counts it. "
+        f"The data seems to name people directly: {joined_with_and(seen.identifiers)}. No attack is needed for that, and no rate "
+        "below counts it. "
     )
 
 
-def judge_level(seen: View) -> tuple[Level, Case]:
+def judge_level(seen: FindingsView) -> tuple[Level, Case]:
     """Choose the conclusion and the case it is about.
 
     "most": the least knowledge that singles most people out, or else by which the best guess finds
@@ -180,7 +180,7 @@ HOW = {
 }
 
 
-def _singling_out(level: Level, case: Case, seen: View) -> str:
+def _singling_out(level: Level, case: Case, seen: FindingsView) -> str:
     if level in ("most", "some"):
         most = ", the most of all knowledge tried" if level == "some" else ""
         by_guess = not _beats(_certain(case), case.guess, len(seen.cases))
@@ -193,7 +193,7 @@ def _singling_out(level: Level, case: Case, seen: View) -> str:
         return (
             f"No attack singled people out, or found them, more often than a guess would. With the strongest knowledge tried, "
             f"{case.phrase}, at most {percent(limit, 1)} of {whom} are found (95% confidence; {_tested(case.hit)}; the strongest "
-            f"of {several(len(seen.attacks), 'attack')}; {_guess(case)}). Not tried: {listed(untried(seen))}."
+            f"of {several(len(seen.attacks), 'attack')}; {_guess(case)}). Not tried: {joined_with_and(untried(seen))}."
         )
     if seen.other_labels:
         return (
@@ -239,7 +239,7 @@ def _reason(case: Case) -> str:
     return f": {'; '.join(reasons)}" if reasons else ""
 
 
-def _guessing(case: Case, seen: View, most: str) -> str:
+def _guessing(case: Case, seen: FindingsView, most: str) -> str:
     """What the best guess adds to the people singled out, and on which assumption."""
     chosen = ", if the known items are a random sample of the person's items, so that short records are likelier"
     if not case.knows:
@@ -263,7 +263,7 @@ def _guessing(case: Case, seen: View, most: str) -> str:
     return f"{said} Popular items may find fewer people."
 
 
-def _most_of_all(case: Case, seen: View) -> str:
+def _most_of_all(case: Case, seen: FindingsView) -> str:
     """Knowledge that finds most of all people, if the case is about a minority of them."""
     if case.eligible_share >= FEW_ELIGIBLE:
         return ""
@@ -273,7 +273,7 @@ def _most_of_all(case: Case, seen: View) -> str:
     return f" Of all people, the best guess finds most knowing {best.phrase}: {percent(best.hit_all.rate)}."
 
 
-def _inference(level: Level, case: Case, seen: View) -> str:
+def _inference(level: Level, case: Case, seen: FindingsView) -> str:
     if level in ("most", "some"):
         rest = "Finding a record also reveals the rest of it"
         more = case.entry.more_items
@@ -298,7 +298,7 @@ def _inference(level: Level, case: Case, seen: View) -> str:
     return _narrowing(case, int(seen.data["n_records"]))
 
 
-def _dates(seen: View) -> str:
+def _dates(seen: FindingsView) -> str:
     time = "day" if (seen.data.get("days") or {}).get("resolution", "day") == "day" else "time"
     channels = [name for name, key in (("value", "values"), (time, "days")) if seen.data.get(key)]
     return f", each with its {' and '.join(channels)}" if channels else ""
@@ -372,7 +372,7 @@ def _rule(one: AttackResult) -> str:
     return f"Naming a record if its probability is at least {percent(cut)}, {one.attack.label}"
 
 
-def next_steps(seen: View) -> list[str]:
+def next_steps(seen: FindingsView) -> list[str]:
     """At most two lines, each with a command or an action. FILE is the data that was audited."""
     level, _ = judge_level(seen)
     if level == "open":

@@ -10,7 +10,7 @@ from standout.report.sections import AWARENESS, awareness_cells
 from standout.report.sentences import PRIOR, next_steps, write_statements
 from standout.report.view import (
     Case,
-    View,
+    FindingsView,
     view,
     weaker_first,
     why_falling,
@@ -103,11 +103,11 @@ LEFT = (*WRAPS, "items")
 """Columns that are left-aligned."""
 
 
-def _everybody(seen: View) -> bool:
+def _everybody(seen: FindingsView) -> bool:
     return all(c.eligible_share == 1 for c in seen.cases)
 
 
-def _risk_rows(seen: View, repeat: bool = False) -> list[list[str]]:
+def _risk_rows(seen: FindingsView, repeat: bool = False) -> list[list[str]]:
     """The heading and one row per adversary; without the share of all people if everybody holds enough items."""
     rows = [HEAD, *_rows(seen, repeat)]
     return [row[:OF_ALL] + row[OF_ALL + 1 :] for row in rows] if _everybody(seen) else rows
@@ -133,7 +133,7 @@ def _plain_table(rows: list[list[str]]) -> Any:
     return table
 
 
-def _rows(seen: View, repeat: bool) -> list[list[str]]:
+def _rows(seen: FindingsView, repeat: bool) -> list[list[str]]:
     """One row per adversary, grouped by kind of knowledge, the most exact first.
 
     The kind is in the first row of its group (`repeat`: in each row), a sparkline over the right
@@ -164,7 +164,7 @@ def _cells(case: Case) -> list[str]:
     return [amount_words(case.adversary), *shares[:-1], case.attack, shares[-1]]
 
 
-def _footnote(seen: View) -> str:
+def _footnote(seen: FindingsView) -> str:
     attacks = several(len(seen.attacks), "attack")
     few, many = (end(c.hit.n for c in seen.cases) for end in (min, max))
     tested = f"{many:,}" if few == many else f"{few:,} to {many:,}"

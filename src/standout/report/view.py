@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from standout.audit.domain import listed
+from standout.audit.domain import joined_with_and
 from standout.audit.findings import AdversaryResult, Findings, Uncertainty
 from standout.audit.judge import AttackResult, Calibrated
 from standout.audit.related import RELATION
@@ -142,7 +142,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class View:
+class FindingsView:
     """Everything the report shows, in one place."""
 
     data: Plain
@@ -188,8 +188,8 @@ class View:
         return [c for c in self.charted if (c.line, c.group) == (about.line, about.group)]
 
 
-def view(findings: Findings) -> View:
-    """View of findings."""
+def view(findings: Findings) -> FindingsView:
+    """The view of the report on these findings."""
     if not findings.results:
         # an empty report would look like a safe release
         raise InputError("the findings hold no result; make them with `standout audit`")
@@ -203,7 +203,7 @@ def view(findings: Findings) -> View:
     known = [{**result.adversary, **more} for result in findings.results]
     cases = tuple(map(_case, findings.results, known, _names(known)))
     attacks = tuple(dict.fromkeys(r.attack.label for case in cases for r in case.results))
-    return View(
+    return FindingsView(
         findings.data,
         cases,
         attacks,
@@ -268,7 +268,7 @@ def _names(adversaries: Sequence[Plain]) -> list[dict[str, Any]]:
     return names
 
 
-def amounts(cases: Sequence[Case]) -> list[str]:
+def amount_labels(cases: Sequence[Case]) -> list[str]:
     """Amounts of knowledge in the order of the axis."""
     return list(dict.fromkeys(c.amount for c in sorted(cases, key=lambda c: c.order)))
 
@@ -319,7 +319,7 @@ def strongest_knowledge(cases: Sequence[Case]) -> list[Case]:
     return [c for c in cases if not any(_exceeds(d, c) for d in cases)]
 
 
-def why_falling(seen: View) -> str:
+def why_falling(seen: FindingsView) -> str:
     """Why a case finds fewer of all people than one with fewer items known in the same way; empty if none does."""
     right = [c for c in seen.cases if not c.entry.adversary.wrong]
     for case in sorted(right, key=weaker_first):
@@ -334,12 +334,12 @@ def why_falling(seen: View) -> str:
     return ""
 
 
-def unmeasured(seen: View) -> str:
+def unmeasured(seen: FindingsView) -> str:
     """Sentence on what was read more coarsely than the source has it; empty if nothing was."""
-    return f" Not measured: {listed(seen.not_measured)}." if seen.not_measured else ""
+    return f" Not measured: {joined_with_and(seen.not_measured)}." if seen.not_measured else ""
 
 
-def untried(seen: View) -> list[str]:
+def untried(seen: FindingsView) -> list[str]:
     """Knowledge beyond everything that was tried, as parts of a sentence."""
     who = [c.adversary for c in seen.cases]
     most = max(c.knows for c in seen.cases)

@@ -13,7 +13,7 @@ from standout.report.tables import (
     make_table,
     rate_cells,
 )
-from standout.report.view import Case, View
+from standout.report.view import Case, FindingsView
 from standout.report.words import between, number, percent, several
 
 Plain = Mapping[str, Any]
@@ -27,7 +27,7 @@ TABLES = ("lengths", "supports", "outside_top", "length_fits", "support_fits")
 """Tables that are known."""
 
 
-def described(content: Plain, title: str) -> Section:
+def data_section(content: Plain, title: str) -> Section:
     """Charts where there is one, text for the known parts, plain tables for the rest."""
     drawn = {"information": information(content), "sparsity": sparsity(content)}
     rest = {k: v for k, v in content.items() if drawn.get(k) is None and k != "theorem"}
@@ -104,7 +104,7 @@ ASSUMPTIONS = (
 )
 
 
-def theorem(seen: View) -> Section | None:
+def theorem(seen: FindingsView) -> Section | None:
     """Prediction and measurement for every case to which the theorem applies; None if nothing was measured for it."""
     measured = seen.sections.get("describe")
     curves = (

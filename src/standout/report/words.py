@@ -1,4 +1,4 @@
-"""Formatting of numbers, and a one-line definition of each term."""
+"""Formatting of numbers, and a one-line definition of each term: for all of the report and the tables of the terminal."""
 
 from __future__ import annotations
 

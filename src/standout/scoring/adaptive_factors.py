@@ -1,11 +1,22 @@
-"""Factors of one record under a defense's mechanism: the inner functions of the kernel for `Combine.ADAPTIVE`."""
+"""Factors of one record under a defense's mechanism: the inner functions of the kernel for `Combine.ADAPTIVE` (`adaptive.py`).
+
+The formulas are in `formulas/defended.py`. `z` is a shift of the dates that the defense may have drawn,
+`miss` the probability of a fact about an item that the record lacks, and a mask `s` is a set of facts.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from standout.arrays import Array
-from standout.formulas.defended import bucket_chance, held, lost, merged, overlap, wrong_day_chance
+from standout.formulas.defended import (
+    bucket_chance,
+    held_factor,
+    lost_factor,
+    merged_group_factor,
+    overlap,
+    wrong_day_chance,
+)
 from standout.scoring.adaptive_scratch import AdaptiveScratch
 from standout.scoring.adaptive_tables import AdaptiveTables
 from standout.scoring.postings import Postings, jit, jit_bare, jit_inline
@@ -83,13 +94,13 @@ def fact_factors(
         if not t.grouped:
             right, wrong = right / (stop - p), wrong / (stop - p)
         by_chance = miss / rest
-        right = held(
+        right = held_factor(
             rho, t.own[f] * right + t.mix_right[f], t.q_g[f], by_chance * t.by_chance_right[f]
         )
         if t.wrong_items:
             wrong = t.strange[f] * t.outside[f] / rest_kept
         else:
-            wrong = held(
+            wrong = held_factor(
                 rho, t.own[f] * wrong + t.mix_wrong[f], t.q_g[f], by_chance * t.by_chance_wrong[f]
             )
         if t.grouped:
@@ -97,8 +108,10 @@ def fact_factors(
             right += miss * t.lost_right[f]
             wrong = t.outside[f] if t.wrong_items else wrong + miss * t.lost_wrong[f]
     else:
-        right = lost(miss, t.lost_right[f], rest)
-        wrong = t.outside[f] / rest_kept if t.wrong_items else lost(miss, t.lost_wrong[f], rest)
+        right = lost_factor(miss, t.lost_right[f], rest)
+        wrong = (
+            t.outside[f] / rest_kept if t.wrong_items else lost_factor(miss, t.lost_wrong[f], rest)
+        )
     c = t.chance[f]
     return c * right + (1.0 - c) + t.floor, c * wrong + (1.0 - c) + t.floor
 
@@ -142,7 +155,7 @@ def group_factor(
                             right = (1.0 - t.share_wrong) * right + t.share_wrong * wrong
                         else:
                             right *= 1.0 - t.share_wrong
-                        chosen[s] += chosen[s ^ (1 << k)] * held(rho, right, t.q_g[f], 0.0)
+                        chosen[s] += chosen[s ^ (1 << k)] * held_factor(rho, right, t.q_g[f], 0.0)
                     k += 1
     out = 0.0
     for s in range(1 << n):
@@ -220,7 +233,7 @@ def merged_factor(
                 else:
                     whole *= miss + t.floor
                 k += 1
-        out += whole * merged(shown, others, some, mu)
+        out += whole * merged_group_factor(shown, others, some, mu)
     return out
 
 

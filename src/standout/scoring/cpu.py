@@ -2,7 +2,7 @@
 
 The scores of a block are kept in one small integer array (the accumulator) that stays in cache. For
 each query the kernel adds up the postings of its known items (`fill.py`) and reads the block once
-(`summarize.py`). No attack is named.
+(`summarize.py`). No attack is named. `kernels.py` loads this module by name, and takes `KERNEL`.
 """
 
 from __future__ import annotations

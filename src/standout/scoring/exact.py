@@ -15,7 +15,7 @@ from standout.data.index import Shard
 from standout.formulas.likelihood import log_wrong_items, log_wrong_values
 from standout.formulas.pick_order import log_weighted_wrong
 from standout.scoring.chances import fine_events, pair_chances, seek
-from standout.scoring.exact_scratch import ExactScratch, held_order, make_exact_scratch
+from standout.scoring.exact_scratch import ExactScratch, log_held_order, make_exact_scratch
 from standout.scoring.factors import NO_FACTOR, factors_of
 from standout.scoring.kernels import Kernel, same_arrays, same_tables
 from standout.scoring.mass import exponential
@@ -117,7 +117,7 @@ def log_chance(
     if not possible or missing != most_missing or (t.n_marked >= 0 and n_marked != t.n_marked):
         return -np.inf
     if t.weighted and (t.wrong_items or t.wrong[q] == 0):
-        log_pick -= held_order(m, t.pick_total[record], scratch)
+        log_pick -= log_held_order(m, t.pick_total[record], scratch)
     elif t.weighted:
         return (
             log_weighted_wrong(

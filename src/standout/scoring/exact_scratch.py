@@ -1,4 +1,4 @@
-"""Scratch memory of the kernel for `Combine.EXACT`, and the order of picks that it holds."""
+"""Scratch memory of the kernel for `Combine.EXACT` (`exact.py`), and the order of picks that it holds."""
 
 from __future__ import annotations
 
@@ -26,14 +26,19 @@ class ExactScratch(NamedTuple):
     cursor: Array
     """int64 (facts of a query): position in each item's run from which the search continues."""
     right: Array
+    """float64 (facts of a query): probability of the fact as a right one, given the record."""
     wrong: Array
+    """float64 (facts of a query): the same as a wrong one."""
     held: Array
+    """bool (facts of a query): whether the record holds the item."""
     supports: Array
+    """float64 (facts of a query): work space of a formula, for the numbers of some of the facts without gaps."""
     pick: Array
     """float64 (facts of a query): weight of each held item in the record."""
     fine: Array
     """float64 (facts of a query): the same, of what can be wrong."""
     sums: Array
+    """float64: work space of a formula, for its sums over sets of facts or over numbers of wrong ones."""
 
 
 @jit
@@ -57,7 +62,7 @@ def make_exact_scratch(block_size: int, most_facts: int, most_wrong: int) -> Exa
 
 
 @jit
-def held_order(m: int, total: float, scratch: ExactScratch) -> float:
+def log_held_order(m: int, total: float, scratch: ExactScratch) -> float:
     """Log probability of the held items of the first `m` facts as picks by weight, averaged over their orders.
 
     Facts of weight 0 were not picked.

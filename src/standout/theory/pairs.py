@@ -1,6 +1,7 @@
 """Comparison of two records: Sim of NS08, S of DSS12, and what a matched record reveals beyond what was known.
 
-What is learned from a match is compared with guesses without it.
+What is learned from a match is compared with guesses without it. The theorems and the amplification
+of DSS12 use both.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Learned:
 
 
 @jit
-def _next(item: Array, k: int, end: int) -> int:
+def _end_of_item(item: Array, k: int, end: int) -> int:
     """Where the events of the item at `k` end."""
     stop = k + 1
     while stop < end and item[stop] == item[k]:
@@ -85,11 +86,11 @@ def _events(item: Array, k: int, end: int, i: int) -> tuple[int, int]:
         k += 1
     if k == end or item[k] != i:
         return k, k
-    return k, _next(item, k, end)
+    return k, _end_of_item(item, k, end)
 
 
 @jit
-def _find(item: Array, ptr: Array, record: int, i: int) -> tuple[int, int]:
+def _find_events(item: Array, ptr: Array, record: int, i: int) -> tuple[int, int]:
     """Where the events of an item in a record begin and end."""
     first, end = ptr[record], ptr[record + 1]
     at = first + np.searchsorted(item[first:end], i)
@@ -115,7 +116,7 @@ def _agreeing(first: Array, second: Array, how: Agreement, shared: Array, agree:
         k, k_end = how.ptr[first[p]], how.ptr[first[p] + 1]
         j, j_end = how.ptr[second[p]], how.ptr[second[p] + 1]
         while j < j_end and k < k_end:
-            j_stop = _next(how.item, j, j_end)
+            j_stop = _end_of_item(how.item, j, j_end)
             k, k_stop = _events(how.item, k, k_end, how.item[j])
             if k < k_stop:
                 shared[p] += 1
@@ -138,7 +139,7 @@ def pair_similarity(
 
 
 @jit
-def _t(known: int, candidate: int, levels: Array, span: float) -> float:
+def _value_closeness(known: int, candidate: int, levels: Array, span: float) -> float:
     """T by value codes.
 
     An entry without a value counts by its presence if it is the known one, and T = 0 if only the
@@ -150,19 +151,25 @@ def _t(known: int, candidate: int, levels: Array, span: float) -> float:
 
 
 @jit
-def _s(y: Array, r: Array, how: Agreement, levels: Array, span: float, out: Array) -> None:
+def _similarities(
+    y: Array, r: Array, how: Agreement, levels: Array, span: float, out: Array
+) -> None:
     for p in range(y.size):
         k, k_end = how.ptr[y[p]], how.ptr[y[p] + 1]
         j, j_end = how.ptr[r[p]], how.ptr[r[p] + 1]
         total, n = 0.0, 0
         while k < k_end:
-            k_stop = _next(how.item, k, k_end)
+            k_stop = _end_of_item(how.item, k, k_end)
             best = 0.0
             first, j = _events(how.item, j, j_end, how.item[k])
             for e in range(first, j):
                 for x in range(k, k_stop):
                     # without values at all, every held item has T = 1
-                    t = _t(how.code[x], how.code[e], levels, span) if how.use_value else 1.0
+                    t = (
+                        _value_closeness(how.code[x], how.code[e], levels, span)
+                        if how.use_value
+                        else 1.0
+                    )
                     best = max(best, t)
             total += best
             n += 1
@@ -174,7 +181,7 @@ def pair_s(dataset: Dataset, y: Any, r: Any) -> Array:
     """S(y, r) = Σ_{i ∈ supp(y)} T(y_i, r_i) / |supp(y)| of each pair; an item of several events counts with its best."""
     first, second = np.asarray(y, np.int64), np.asarray(r, np.int64)
     out = np.zeros(first.size)
-    _s(first, second, _same_values(dataset), dataset.levels, dataset.value_range, out)
+    _similarities(first, second, _same_values(dataset), dataset.levels, dataset.value_range, out)
     return out
 
 
@@ -193,14 +200,15 @@ def _is_among(numbers: Array, i: int) -> bool:
 def _learned(
     y: Array, r: Array, known_ptr: Array, known: Array, how: Agreement, told: Array, right: Array
 ) -> None:
+    """Count what record `r` tells beyond the known items of target `y`, and how much of it is right."""
     for p in range(y.size):
         mine = known[known_ptr[p] : known_ptr[p + 1]]
         j, end = how.ptr[r[p]], how.ptr[r[p] + 1]
         while j < end:
-            j_stop = _next(how.item, j, end)
+            j_stop = _end_of_item(how.item, j, end)
             if not _is_among(mine, how.item[j]):
                 told[p] += 1
-                k, k_stop = _find(how.item, how.ptr, y[p], how.item[j])
+                k, k_stop = _find_events(how.item, how.ptr, y[p], how.item[j])
                 right[p] += _any_agrees(k, k_stop, j, j_stop, how)
             j = j_stop
 
@@ -226,7 +234,7 @@ def _popular(
             if _is_among(mine, i):
                 continue
             guessed += 1
-            first, stop = _find(how.item, how.ptr, y[q], i)
+            first, stop = _find_events(how.item, how.ptr, y[q], i)
             for k in range(first, stop):
                 if not how.use_value or how.code[k] == commonest[i]:
                     out[q] += 1

@@ -1,4 +1,8 @@
-"""Sparsity (NS08, Definition 1, Fig. 1): how similar the nearest other record is, exactly, and what Theorem 2 predicts of it."""
+"""Sparsity (NS08, Definition 1, Fig. 1): how similar the nearest other record is, exactly, and what Theorem 2 predicts of it.
+
+The search for the nearest record is in `nearest.py`. `describe` shows the curves, and the
+theorems of `bound` ask how sparse the data is; the gate counts near-duplicates with `delta_at`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One theorem of NS08 or DSS12 on this data: what it requires and promises, its assumptions, and what was measured."""
+"""One theorem of NS08 or DSS12 on this data: what it requires and promises, its assumptions, and what was measured.
+
+`bounds.py` asks for all of them, for `standout bound` and the section on theory of the report.
+"""
 
 from __future__ import annotations
 

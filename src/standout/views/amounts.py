@@ -1,4 +1,8 @@
-"""`counts` and `totals`: how often, and how much in all, a person has each item, as a further channel."""
+"""`counts` and `totals`: how often, and how much in all, a person has each item, as a further channel.
+
+`view.py` loads the module by the name of the view. The views of receipts (`baskets.py`) and of ranks
+(`ranks.py`) count with the same functions.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +39,9 @@ class CountsView(View):
 
     def apply(self, dataset: Dataset) -> Dataset:
         """Return the dataset with the further channel."""
-        pair = pairs(dataset)
+        pair = pair_numbers(dataset)
         count = np.bincount(pair)[pair].astype(np.float64)
-        return with_channels(dataset, [on_a_line("count", count)])
+        return with_channels(dataset, [line_channel("count", count)])
 
 
 @register_view("totals")
@@ -69,11 +73,11 @@ class TotalsView(View):
 
     def apply(self, dataset: Dataset) -> Dataset:
         """Return the dataset with the further channel."""
-        number, pair = numbers_of(dataset, self.channel, self.text), pairs(dataset)
-        return with_channels(dataset, [on_a_line("total", sums(number, pair)[pair])])
+        number, pair = numbers_of(dataset, self.channel, self.text), pair_numbers(dataset)
+        return with_channels(dataset, [line_channel("total", group_sums(number, pair)[pair])])
 
 
-def sums(number: Array, group: Array) -> Array:
+def group_sums(number: Array, group: Array) -> Array:
     """Sum of the numbers of each group, NaN = none where no entry has one; an entry without a number counts as 0."""
     known = ~np.isnan(number)
     total = np.bincount(group, weights=np.where(known, number, 0.0))
@@ -103,7 +107,7 @@ def numbers_of(dataset: Dataset, name: str, text: str) -> Array:
     return np.append(channel.levels, np.nan)[dataset.further.columns()[at]]
 
 
-def pairs(dataset: Dataset) -> Array:
+def pair_numbers(dataset: Dataset) -> Array:
     """int64 (entries): number of the (record, item) pair of each entry, from 0."""
     item = dataset.record_item
     if not item.size:
@@ -125,7 +129,7 @@ def rounded(x: Array) -> Array:
     return np.asarray(short[place.reshape(-1)])
 
 
-def on_a_line(name: str, number: Array) -> tuple[Channel, Array]:
+def line_channel(name: str, number: Array) -> tuple[Channel, Array]:
     """A channel of these numbers, NaN = none, and the level of each."""
     levels = levels_of(np.unique(number[~np.isnan(number)]))
     return Channel(name, levels), codes_of(number, levels).astype(np.int64)

@@ -12,7 +12,7 @@ from standout.data.channels import JointCodes
 from standout.data.dataset import Dataset
 from standout.data.labels import text_labels
 from standout.errors import ParameterError
-from standout.views.amounts import numbers_of, on_a_line, sums
+from standout.views.amounts import group_sums, line_channel, numbers_of
 from standout.views.view import View, noted, register_view
 
 DAY = "day"
@@ -80,11 +80,11 @@ class BasketsView(View):
         labels, item = self._items(dataset, told_apart[1:], first)
         amount, size = self._total(dataset), np.full(dataset.n_entries, np.nan)
         size[line] = _n_items(basket, dataset.record_item[line])
-        added = [on_a_line("size", size)]
+        added = [line_channel("size", size)]
         if amount is not None:
-            amount[line] = sums(amount[line], basket)[basket]
+            amount[line] = group_sums(amount[line], basket)[basket]
             amount[~has_all] = np.nan
-            added.append(on_a_line("total", amount))
+            added.append(line_channel("total", amount))
         channels, codes = zip(*added, strict=True)
         # rows stay sorted by record, item and time: what is dropped comes behind them
         bare = dataset.with_entries(drop=_level_names(dataset))

@@ -1,4 +1,4 @@
-"""`grid`: places known as cells of a grid, from latitude and longitude."""
+"""`grid`: places known as cells of a grid, from latitude and longitude. `view.py` loads the module by the name of the view."""
 
 from __future__ import annotations
 

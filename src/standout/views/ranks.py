@@ -15,7 +15,7 @@ from standout.data.channels import JointDataset
 from standout.data.dataset import Dataset
 from standout.data.scale import Channel
 from standout.errors import ParameterError
-from standout.views.amounts import pairs
+from standout.views.amounts import pair_numbers
 from standout.views.view import View, noted
 
 RANK = "rank"
@@ -67,7 +67,7 @@ class RankView(View):
             raise ParameterError(
                 f"{self.words}: the data has a channel {RANK!r} already: give its column another name when the data is read"
             )
-        pair = pairs(dataset)
+        pair = pair_numbers(dataset)
         position = np.asarray(self.position(dataset, pair), np.float64)
         best = np.full(int(pair.max(initial=-1)) + 1, np.inf)
         np.minimum.at(best, pair, position)

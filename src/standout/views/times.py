@@ -1,4 +1,7 @@
-"""`hour-of-day` and `weekday`: the hour or the day of the week of each entry, as a further channel."""
+"""`hour-of-day` and `weekday`: the hour or the day of the week of each entry, as a further channel.
+
+`view.py` loads the module by the name of the view.
+"""
 
 from __future__ import annotations
 

@@ -184,10 +184,10 @@ def _named(names: Sequence[str], name: str, role: str) -> str:
     flag = {"channel": " (--channel)", "attribute": " (--attributes)"}.get(
         role.partition(" ")[0], ""
     )
-    raise ColumnError(f"no column {name!r} for {role}{flag}. Columns: {listed(names)}.{hint}")
+    raise ColumnError(f"no column {name!r} for {role}{flag}. Columns: {shown_names(names)}.{hint}")
 
 
-def listed(names: Sequence[str], of: Sequence[str] | None = None) -> str:
+def shown_names(names: Sequence[str], of: Sequence[str] | None = None) -> str:
     """The names, shortened if they are many or long; only their number if they may be cells of a file without a header.
 
     Parameters
@@ -210,7 +210,7 @@ def check_ignored(ignored: Sequence[str] | str | None, names: Sequence[str]) -> 
     """The columns to ignore; refuses one that there is not."""
     for name in ignored or ():
         if name not in names:
-            raise ColumnError(f"no column {name!r} to ignore. Columns: {listed(names)}")
+            raise ColumnError(f"no column {name!r} to ignore. Columns: {shown_names(names)}")
     return tuple(ignored or ())
 
 
@@ -255,7 +255,7 @@ class _Chooser:
                 return options[0]
             if options:
                 raise ColumnError(
-                    f"more than one column could be the {role}: {listed(options, self.names)}. Name one with {option(role)}"
+                    f"more than one column could be the {role}: {shown_names(options, self.names)}. Name one with {option(role)}"
                     f"{_or_none(role)}"
                 )
         if role in ("value", "time") or (role == "item" and self.has_place):
@@ -267,7 +267,7 @@ class _Chooser:
         elif self._looks_wide(free):
             hint = f". If each row is a person and each column an item, use {option('wide', None)}"
         raise ColumnError(
-            f"no column looks like {_MEANINGS[role]}. Columns: {listed(self.names)}. Name it with {option(role)}{hint}"
+            f"no column looks like {_MEANINGS[role]}. Columns: {shown_names(self.names)}. Name it with {option(role)}{hint}"
         )
 
     def _by_name(self, role: str, free: list[str]) -> tuple[list[list[str]], set[str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from standout.data.reading.columns import listed
+from standout.data.reading.columns import shown_names
 from standout.data.reading.file_content import (
     HEAD,
     as_utf8,
@@ -302,7 +302,8 @@ class TextTable(SourceTable):
 
 def several_tables(name: str, columns: dict[str, tuple[str, ...]]) -> InputError:
     """Error for files whose columns differ."""
-    tables = "; ".join(f"{file} ({listed(names)})" for file, names in list(columns.items())[:10])
+    first = list(columns.items())[:10]
+    tables = "; ".join(f"{file} ({shown_names(names)})" for file, names in first)
     more = f" and {len(columns) - 10:,} more" if len(columns) > 10 else ""
     return InputError(
         f"{name} holds several tables with different columns: {tables}{more}. Name one of them"

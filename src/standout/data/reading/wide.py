@@ -6,7 +6,7 @@ import duckdb
 
 from standout.data.cleaning import ColumnUse, identifier_notes, ignored_note
 from standout.data.reading import names as by_name
-from standout.data.reading.columns import Roles, check_ignored, listed
+from standout.data.reading.columns import Roles, check_ignored, shown_names
 from standout.data.reading.options import GUESS, ReadOptions
 from standout.data.reading.profile import Profile, number_rule, profile_columns, trimmed
 from standout.data.reading.source import Source, SourceTable
@@ -43,7 +43,7 @@ def load_wide(
     ]
     if text:
         raise ColumnError(
-            f"columns of a wide matrix hold numbers, and these do not: {listed(text, table.names)}. Leave them out with "
+            f"columns of a wide matrix hold numbers, and these do not: {shown_names(text, table.names)}. Leave them out with "
             f"{option('ignore', 'NAME,NAME')}, or name the record with {option('record')}"
         )
     source = _unpivoted(con, table, record, items, options.decimal)
@@ -89,7 +89,9 @@ def _record(
         return None
     if isinstance(options.record, str):
         if options.record not in names:
-            raise ColumnError(f"no column {options.record!r} for record. Columns: {listed(names)}")
+            raise ColumnError(
+                f"no column {options.record!r} for record. Columns: {shown_names(names)}"
+            )
         return options.record
     assert options.record is GUESS
     free = [n for n in names if n not in ignored]
@@ -108,7 +110,7 @@ def _record(
         return texts[0]
     raise ColumnError(
         f"nothing says which column of the wide matrix names the records: name it with {option('record')}, or number the "
-        f"rows with {option('record', '')}. Columns: {listed(names)}"
+        f"rows with {option('record', '')}. Columns: {shown_names(names)}"
     )
 
 
