@@ -258,8 +258,10 @@ def _guessing(case: Case, seen: View, most: str) -> str:
         said += f" A best guess from {known} is already right for {_share(weaker[0], 'found')}."
     if compared := range_by_choice(seen):
         return f"{said}{compared}"
-    if case.hit.rate < 1:
+    if case.hit.rate < 1 and case.adversary["choose"] != "popular":
         return f"{said} Rare items find more people, popular ones far fewer."
+    if case.adversary["choose"] == "popular":
+        return said
     return f"{said} Popular items may find fewer people."
 
 
@@ -280,9 +282,11 @@ def _inference(level: Level, case: Case, seen: View) -> str:
         if more is None:
             return f"{rest}."
         short = number(round(more)) if more >= 10 else number(round(more, 1))
-        beyond = f"{short} more item{'' if short == '1' else 's'} than the {case.knows} known"
-        if not case.knows:
-            beyond = f"{short} item{'' if short == '1' else 's'}"
+        items = f"item{'' if short == '1' else 's'}"
+        beyond = f"{short} more {items} than the {case.knows} known"
+        if not case.knows or case.adversary.get("view"):
+            # a view may show something else in place of items: then no item is known
+            beyond = f"{short} {'more ' if case.knows else ''}{items}"
         whom = f"for {_holders(case)}, " if case.knows else ""
         return f"{rest}: {whom}on average {beyond}{_dates(seen)}."
     if level == "open" and seen.other_labels:
