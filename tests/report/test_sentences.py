@@ -304,7 +304,10 @@ def test_where_not_any_item_can_be_known_the_number_of_items_is_not_said_to_deci
 @pytest.mark.parametrize("right", [300, 500])
 def test_popular_items_are_not_said_to_find_fewer_people_than_popular_items(right):
     plain, popular = (adversary(2) | {"choose": choose} for choose in ("uniform", "popular"))
-    say = [said(findings(result(who, 370, 500, right=right, false=5)))[1][0] for who in (plain, popular)]
+    say = [
+        said(findings(result(who, 370, 500, right=right, false=5)))[1][0]
+        for who in (plain, popular)
+    ]
     assert "popular" in say[0].lower() and "fewer" in say[0] and "fewer" not in say[1]
 
 

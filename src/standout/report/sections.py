@@ -77,7 +77,7 @@ def _risk(seen: View) -> Section:
     ]
     if any(_by_calibration(case.measure("sure")) for case in seen.cases):
         text.append(
-            "Bars of Sure also cover the error of the calibration: where many calibrated probabilities are close to 95%, it decides "
+            "Bars of Sure also cover the error of the calibration: where many probabilities are close to 95%, it decides "
             "about many people at once, and the bar is tall."
         )
     reasons = {why for case in seen.cases for why in case.entry.not_measured.values()}
