@@ -99,7 +99,7 @@ def page(found: so.Findings, data: so.Dataset, said: str, targets: int) -> str:
             "",
             answer,
             "",
-            "Where the view is `baskets:receipt@day`, the products that the answer counts are receipts of different days.",
+            "Where the answer names whole baskets, the known purchases are receipts, here of different days.",
             "",
             "## Customers with two countries",
             "",

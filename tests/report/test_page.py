@@ -49,6 +49,14 @@ def text():
     return page(sweep({2: 0.2, 4: 0.6, 8: 1.0}))
 
 
+@pytest.mark.parametrize(("low", "said"), [(0.0, True), (0.957, False)])
+def test_tall_bars_of_sure_are_explained_by_the_calibration(low, said):
+    one = result(adversary(2), 500, 500, right=400, false=5, sure=490)
+    one["sure"] = {**one["sure"], "low": low}
+    one["sure_all"] = {**one["sure_all"], "low": min(low, one["sure_all"]["rate"])}
+    assert ("error of the calibration" in page(findings(one))) == said
+
+
 def test_the_file_names_no_address_outside_itself(text):
     assert all(a.startswith("#") or a == "data:," for a in read(text).addresses)
     assert "@import" not in text and "url(" not in text

@@ -297,6 +297,18 @@ def test_where_not_any_item_can_be_known_the_number_of_items_is_not_said_to_deci
     _, sentences = said(findings(result(who, 370, 500, right=300, false=5, share=0.13, more=3.4)))
     assert "74% of people of whom that much can be known, which is 9.6% of all" in sentences[0]
     assert "for people of whom that much can be known, on average 3.4 more items" in sentences[2]
+    # what is known of a view is none of the items
+    assert ("than the 2 known" in sentences[2]) == ("view" not in known)
+
+
+@pytest.mark.parametrize("right", [300, 500])
+def test_popular_items_are_not_said_to_find_fewer_people_than_popular_items(right):
+    plain, popular = (adversary(2) | {"choose": choose} for choose in ("uniform", "popular"))
+    say = [
+        said(findings(result(who, 370, 500, right=right, false=5)))[1][0]
+        for who in (plain, popular)
+    ]
+    assert "popular" in say[0].lower() and "fewer" in say[0] and "fewer" not in say[1]
 
 
 def test_print_gives_the_three_sentences():

@@ -335,3 +335,10 @@ def test_a_view_is_read_from_its_text():
     for text in VIEWS:
         assert parse_view(text).text == text
     assert BasketsView("receipt@day", total="price").text == "baskets:receipt@day?total=price"
+
+
+def test_a_record_found_by_a_basket_reveals_all_of_its_products():
+    data = read(lines())
+    who = so.Adversary(knows=1, within={"size": 0}, view="baskets:receipt")
+    found = so.Audit(data, who, "scoreboard", targets=None).run(progress=False).results[0]
+    assert found.more_items == pytest.approx(data.lengths.mean()) and found.more_items > 2

@@ -89,6 +89,8 @@ def test_where_they_can_be_stated_the_adaptive_attacker_sees_what_grouped_data_w
     again = so.Audit(seen.source, plain, ["likelihood"], 60, seed=1, release=seen).run()
     one, two = found.to_dict()["results"][0], again.to_dict()["results"][0]
     assert one.pop("adversary") != two.pop("adversary")
+    # a record that is found reveals its items, not only their groups
+    assert one.pop("more_items") > two.pop("more_items")
     assert not differences(one, two)
 
 
@@ -102,6 +104,7 @@ def test_a_release_that_knows_its_defense_is_searched_as_if_it_were_grouped_befo
     ).run()
     one, two = found.to_dict()["results"][0], again.to_dict()["results"][0]
     assert one.pop("adversary") != two.pop("adversary")
+    assert one.pop("more_items") > two.pop("more_items")
     assert one["n_not_released"] > 0 and not differences(one, two)
 
 

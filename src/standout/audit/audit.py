@@ -6,7 +6,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -55,7 +54,7 @@ from standout.experiment.subject import (
 )
 from standout.results import from_plain, to_plain
 from standout.versions import version_of
-from standout.views.view import view_of
+from standout.views.view import see, view_of
 
 
 class Audit:
@@ -320,10 +319,13 @@ class Audit:
         there = target[target >= 0]
         if there.size == 0:
             return None
-        # a ranked choice sees the first items alone; a record that is found reveals all of them
-        every = seen_through(self.release, replace(who, choose="uniform"))
-        lengths = every.lengths_of(there)
-        return float(np.maximum(lengths - who.n_right_items, 0).mean())
+        # a record that is found reveals all of it, not only what a view shows; who knows groups, cells or baskets knows no item
+        view = view_of(who.view)
+        knows_items = view is None or np.array_equal(
+            see(self.release, view).item_labels, self.release.item_labels
+        )
+        known = who.n_right_items if knows_items else 0
+        return float(np.maximum(self.release.lengths_of(there) - known, 0).mean())
 
     def __repr__(self) -> str:
         return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"

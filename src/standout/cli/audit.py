@@ -87,9 +87,9 @@ def audit(
 ) -> None:
     """Attack a release and report how many people are found with how much knowledge.
 
-    The sweep tries 1, 2, 4, 8 and 16 known items, all of them right and with a quarter wrong, with
-    values and days unknown, rough and exact, as far as the data has them. --knows, --wrong,
-    --value-within, --time-within and --choose replace that part of the sweep.
+    The sweep tries 1, 2, 4, 8 and 16 known items, all right and with a quarter wrong, values and times unknown, rough and exact.
+
+    --knows, --wrong, --value-within, --time-within and --choose replace that part of it; --within and --view hold for all of it.
 
     --split-time takes the knowledge from before a day and releases what came after: no entry is in both.
 

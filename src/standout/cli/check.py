@@ -271,7 +271,7 @@ def policy(
     if domain not in DOMAINS:
         near = difflib.get_close_matches(domain, DOMAINS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ParameterError(f"--domain {domain!r}: {hint}Use {', '.join(DOMAINS)}")
+        raise ParameterError(f"--domain {domain!r}: {hint}use {', '.join(DOMAINS)}")
     check_file(out, overwrite=overwrite)
     write_whole(out, template(domain))
     print(f"policy: {out}")

@@ -63,7 +63,7 @@ def breakdown(name: str, seen: FindingsView, about: Case) -> Chart | None:
                     **rate_cells(r),
                     "shown": c in alike,
                     "about": c is about,
-                    "tip": f"{c.words}, {words.format(group)}: {rate_words(r)}",
+                    "tip": f"{c.words}, {_group_words(words, group)}: {rate_words(r)}",
                 }
             )
     shown = [r for r in rows if r["shown"]]
@@ -80,7 +80,7 @@ def breakdown(name: str, seen: FindingsView, about: Case) -> Chart | None:
         return spec | {"align": "none", "resolve": {"scale": {"y": "independent"}}}
 
     said = ", ".join(
-        f"{words.format(r['group'])} {percent(r['rate'])}" for r in shown if r["about"]
+        f"{_group_words(words, r['group'])} {percent(r['rate'])}" for r in shown if r["about"]
     )
     return Chart(
         f"{title}, knowing {about.line}",
@@ -88,6 +88,15 @@ def breakdown(name: str, seen: FindingsView, about: Case) -> Chart | None:
         build,
         make_table(name, rows),
     )
+
+
+def _group_words(words: str, group: str) -> str:
+    """Words for a group of records.
+
+    >>> _group_words("records of {} items", "1"), _group_words("records of {} items", "2 to 9")
+    ('records of 1 item', 'records of 2 to 9 items')
+    """
+    return words.removesuffix("s" if group == "1" else "").format(group)
 
 
 def channels(seen: FindingsView) -> Chart | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from standout.audit.findings import Findings, named_rate
 from standout.experiment.attackers import FITTED
+from standout.formulas.rates import Rate
 from standout.report import charts
 from standout.report.attributes import NAME as ATTRIBUTES
 from standout.report.attributes import attributes_section
@@ -33,6 +34,9 @@ WHY = {
     "population": "From the sample to the population",
 }
 """Sections that explain the risk, in order."""
+
+TALL = 0.1
+"""Length that the calibration adds to an interval of *sure* from which it is explained."""
 
 
 def sections(findings: Findings) -> list[Section]:
@@ -71,6 +75,11 @@ def _risk(seen: FindingsView) -> Section:
         f"The best guess is that of the strongest of {several(len(seen.attacks), 'attack')}. Bars are 95% intervals from "
         f"{several(n, 'target')} or fewer; a random guess finds {percent(seen.cases[0].random)}.",
     ]
+    if any(_by_calibration(case.measure("sure")) for case in seen.cases):
+        text.append(
+            "Bars of Sure also cover the error of the calibration: where many probabilities are close to 95%, it decides "
+            "about many people at once, and the bar is tall."
+        )
     reasons = {why for case in seen.cases for why in case.entry.not_measured.values()}
     text += [f"Not measured where a number is missing: {why}." for why in sorted(reasons)]
     if fewest.eligible_share < 1:
@@ -80,6 +89,14 @@ def _risk(seen: FindingsView) -> Section:
             f"where the others count as not found. {why_falling(seen)}".strip()
         )
     return Section("risk", "How few facts find a person", text, [charts.risk(seen)])
+
+
+def _by_calibration(sure: Rate | None) -> bool:
+    """Whether the calibration makes the interval of *sure* clearly longer than its number of people does."""
+    if sure is None:
+        return False
+    counted = Rate.from_count(sure.count, sure.n)
+    return (sure.high - sure.low) - (counted.high - counted.low) > TALL
 
 
 def _attackers(seen: FindingsView, about: Case) -> Section:

@@ -256,7 +256,8 @@ def _guessing(case: Case, seen: FindingsView, most: str) -> str:
     if weaker and weaker_first(weaker[0]) < weaker_first(case) and _certain(case).low > MOST:
         known = f"{weaker[0].phrase}{_comma(weaker[0])}"
         said += f" A best guess from {known} is already right for {_share(weaker[0], 'found')}."
-    if compared := range_by_choice(seen):
+    compared = range_by_choice(seen)
+    if compared or case.adversary["choose"] == "popular":
         return f"{said}{compared}"
     if case.hit.rate < 1:
         return f"{said} Rare items find more people, popular ones far fewer."
@@ -280,9 +281,9 @@ def _inference(level: Level, case: Case, seen: FindingsView) -> str:
         if more is None:
             return f"{rest}."
         short = number(round(more)) if more >= 10 else number(round(more, 1))
-        beyond = f"{short} more item{'' if short == '1' else 's'} than the {case.knows} known"
-        if not case.knows:
-            beyond = f"{short} item{'' if short == '1' else 's'}"
+        # a view may show something else in place of items: then no item is known
+        than = "" if case.adversary.get("view") else f" than the {case.knows} known"
+        beyond = f"{short} {'more ' if case.knows else ''}item{'' if short == '1' else 's'}{than if case.knows else ''}"
         whom = f"for {_holders(case)}, " if case.knows else ""
         return f"{rest}: {whom}on average {beyond}{_dates(seen)}."
     if level == "open" and seen.other_labels:
