@@ -99,8 +99,6 @@ def page(found: so.Findings, data: so.Dataset, said: str, targets: int) -> str:
             "",
             answer,
             "",
-            "Where the view is `baskets:receipt@day`, the products that the answer counts are receipts of different days.",
-            "",
             "## Customers with two countries",
             "",
             "Reading the file as it is stops with one line:",

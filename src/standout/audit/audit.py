@@ -6,7 +6,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -320,10 +319,9 @@ class Audit:
         there = target[target >= 0]
         if there.size == 0:
             return None
-        # a ranked choice sees the first items alone; a record that is found reveals all of them
-        every = seen_through(self.release, replace(who, choose="uniform"))
-        lengths = every.lengths_of(there)
-        return float(np.maximum(lengths - who.n_right_items, 0).mean())
+        # a record that is found reveals its own items, of which a view tells none
+        known = 0 if who.view else who.n_right_items
+        return float(np.maximum(self.release.lengths_of(there) - known, 0).mean())
 
     def __repr__(self) -> str:
         return f"<Audit: {len(self.adversaries)} kinds of knowledge × {len(self.attacks)} attacks on {self.release!r}>"

@@ -281,7 +281,7 @@ def _inference(level: Level, case: Case, seen: View) -> str:
             return f"{rest}."
         short = number(round(more)) if more >= 10 else number(round(more, 1))
         beyond = f"{short} more item{'' if short == '1' else 's'} than the {case.knows} known"
-        if not case.knows:
+        if not case.knows or case.adversary.get("view"):
             beyond = f"{short} item{'' if short == '1' else 's'}"
         whom = f"for {_holders(case)}, " if case.knows else ""
         return f"{rest}: {whom}on average {beyond}{_dates(seen)}."
