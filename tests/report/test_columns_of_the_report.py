@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import standout as so
+from standout.formulas.rates import Rate
 from standout.report.evidence import data_read, limits
 from standout.report.sentences import hits, statements_of
 from standout.report.view import view
@@ -46,4 +47,4 @@ def test_the_answer_about_attributes_alone_assumes_no_choice_of_items(found):
     ("count", "shown"), [(49.5, "49.5"), (49.97, "49.9"), (50, "50"), (12.5, "12"), (3.25, "3.2")]
 )
 def test_not_all_people_are_said_to_be_found_where_some_tie(count, shown):
-    assert hits({"count": count, "n": 50}) == shown
+    assert hits(Rate.from_count(count, 50)) == shown
