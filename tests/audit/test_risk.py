@@ -123,3 +123,28 @@ def test_channels_and_relations_that_were_not_used_are_named():
     ]
     assert found.to_dict()["not_measured"] == lost
     assert so.risk(data, so.Adversary(knows=2), draws=1).not_measured[0] == "the channel price"
+
+
+@pytest.mark.parametrize(
+    ("known", "lost"),
+    [
+        ([{}], ["the values", "the times"]),
+        ([{"value_within": 0}], ["the times"]),
+        ([{"time_within": 1}], ["the values"]),
+        ([{"value_within": 0}, {"time_within": 1}], []),
+    ],
+)
+def test_values_and_times_that_nobody_knows_are_named_in_the_answer(known, lost):
+    """Without values and times hardly anybody is found, and the answer named no reason."""
+    rng = np.random.default_rng(4)
+    item = np.concatenate([rng.choice(15, 6, replace=False) for _ in range(40)])
+    data = so.Dataset.from_arrays(
+        np.repeat(np.arange(40), 6), item, rng.integers(1, 9, 240), rng.integers(0, 90, 240)
+    )
+    who = [so.Adversary(**{"knows": 2, "value_within": None} | one) for one in known]
+    found = so.Audit(data, who, ["likelihood"], 40).run()
+    assert list(found.data["not_measured"]) == lost
+    answer = str(found).splitlines()[0]
+    assert all(f" {name}" in answer for name in lost) and (lost or "Not measured" not in answer)
+    if len(who) == 1:
+        assert list(so.risk(data, who[0], draws=1).not_measured) == lost

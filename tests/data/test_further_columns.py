@@ -224,6 +224,7 @@ def test_channels_that_no_adversary_knew_are_not_measured():
     who = so.Adversary(knows=2, within={"price": 0})
     made = so.Audit(ds, [who], ["scoreboard-rh"], 20).run()
     assert list(made.data["not_measured"]) == [
+        "the times",
         "the channel qty",
         "the channel country",
         "the attribute age",

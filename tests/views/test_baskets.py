@@ -236,6 +236,24 @@ def test_a_planted_basket_finds_its_person_and_wider_tolerances_leave_more_peopl
     assert left[0] < left[1] < left[2]
 
 
+@pytest.mark.parametrize("view", ["baskets:receipt", "baskets:receipt@day", "baskets:receipt@shop"])
+def test_finding_a_basket_reveals_the_products_of_the_record(view):
+    """All baskets of `baskets:receipt` are one item: it was said that nothing more is revealed."""
+    rows = [
+        (r, f"p{r}-{k}", f"{r}-{k // 3}", "ab"[k // 3], 20_000 + 3 * r + k // 3)
+        for r in range(30)
+        for k in range(6)
+    ]
+    person, item, receipt, shop, day = (list(x) for x in zip(*rows, strict=True))
+    data = so.Dataset.from_arrays(
+        person, item, time=day, channels={"receipt": receipt, "shop": shop}
+    )
+    who = so.Adversary(knows=1, within={"time": 0}, view=view, choose="event")
+    found = so.Audit(data, who, ["likelihood", "unicity"], 30, seed=1).run()
+    assert found.results[0]["more_items"] == 6
+    assert "on average 6 more products, each with its day." in str(found)
+
+
 def test_the_number_of_a_receipt_says_nothing():
     rows = lines(seed=4)
     renamed = [(r[0], r[1] and f"{r[0]}/{r[1]}", *r[2:]) for r in rows]

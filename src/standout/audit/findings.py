@@ -95,7 +95,8 @@ class AdversaryResult(Part):
     """Targets without a record in the release: never found."""
     eligible_share: Share
     more_items: float | None
-    """Items of a target's record beyond the known ones, on average over the targets."""
+    """Items of a target's record beyond the known ones, on average over the targets; all items where a view is known in place
+    of them."""
     unique: Rate | None
     """The target's record is the only one that could have produced what is known, within the stated errors."""
     unique_all: Rate | None

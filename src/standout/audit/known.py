@@ -57,16 +57,18 @@ def _says_something(who: Adversary, name: str, scale: ValueScale) -> bool:
 
 
 def not_known(data: Catalog, adversaries: Sequence[Adversary]) -> list[str]:
-    """Further channels and attributes that the data has and none of the adversaries knows, in words."""
+    """Values, times, further channels and attributes that the data has and none of the adversaries knows, in words."""
     return unknown_words(data, known_names(data, adversaries))
 
 
 def unknown_words(data: Catalog, known: Collection[str]) -> list[str]:
-    """Further channels and attributes of the data that are not among the known ones, in words."""
+    """Values, times, further channels and attributes of the data that are not among the known ones, in words."""
+    own = {"value": data.has_value, "time": data.has_time}
+    made = [f"the {name}s" for name, there in own.items() if there and name not in known]
     kinds = {
         "channel": [channel.name for channel in data.channels],
         "attribute": list(data.attributes),
     }
-    return [
+    return made + [
         f"the {kind} {name}" for kind, names in kinds.items() for name in names if name not in known
     ]

@@ -66,6 +66,4 @@ def known_channels(
 
 def not_measured(release: Catalog, known: Collection[str]) -> list[str]:
     """Items, values, times, further channels and attributes that the release has and nobody knows, in words."""
-    own = {"item": True, "value": release.has_value, "time": release.has_time}
-    made = [f"the {name}s" for name, there in own.items() if there and name not in known]
-    return made + unknown_words(release, known)
+    return ([] if "item" in known else ["the items"]) + unknown_words(release, known)

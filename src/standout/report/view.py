@@ -344,13 +344,16 @@ def untried(seen: FindingsView) -> list[str]:
     who = [c.adversary for c in seen.cases]
     most = max(c.knows for c in seen.cases)
     out = [f"more than {most} item{'s' if most > 1 else ''}"]
-    if seen.data.get("values") and not any(a["value_within"] == 0 for a in who):
+    lost = seen.not_measured
+    exact_values = "the values" in lost or any(a["value_within"] == 0 for a in who)
+    exact_times = "the times" in lost or any(a["time_within"] == 0 for a in who)
+    if seen.data.get("values") and not exact_values:
         out.append("exact values")
-    if seen.data.get("days") and not any(a["time_within"] == 0 for a in who):
+    if seen.data.get("days") and not exact_times:
         out.append(
             "exact days" if seen.data["days"].get("resolution", "day") == "day" else "exact times"
         )
-    out += seen.not_measured
+    out += lost
     if any(c.entry.get("relation", {}).get("shown") for c in seen.cases):
         out.append(RELATION)
     if all(a["wrong"] for a in who):
