@@ -122,7 +122,7 @@ def test_a_policy_that_was_cut_off_is_refused_at_every_length(tmp_path):
         with pytest.raises(StandoutError):
             Policy.load(path)
     path.write_text(text[: text.index("[end]")])
-    with pytest.raises(StandoutError, match=r"add this as its last line:\n\[end\]"):
+    with pytest.raises(StandoutError, match=r"add \[end\] as its last line$"):
         Policy.load(path)
     assert "end" not in whole.given, "the hash of a policy is that of its content"
     path.write_text(

@@ -167,7 +167,7 @@ class Policy:
         if last_line(written) != END:
             raise InputError(
                 f"{name} does not end with the line {END}: limits may be missing from its end. If the file is "
-                f"complete, add this as its last line:\n{END}"
+                f"complete, add {END} as its last line"
             )
         return made
 
