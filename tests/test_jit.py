@@ -6,13 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from numba.core import caching, config
+from rich.console import Console
 
 import standout
 from standout import jit
+from standout.cli import first_run
 
 RUN = """
 import os
@@ -150,6 +153,31 @@ def test_a_folder_that_others_could_have_filled_is_not_loaded_from(tmp_path, mon
         (tmp_path / "planted").mkdir(mode=0o700)
         kernels.symlink_to(tmp_path / "planted")
     assert kernels not in list(jit._roots())
+
+
+def test_the_first_audit_has_a_process_that_compiles_beside_it_and_ends_with_it(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(first_run, "_processors", lambda: 2)
+    said = StringIO()
+    log = Console(file=said, width=200)
+    with first_run.CompilingBeside(log) as beside:
+        assert said.getvalue().startswith("first audit on this machine: compiling")
+        process = beside.process
+        assert process is not None and process.poll() is None
+    assert process.poll() is not None
+    (folder,) = tmp_path.glob(f"{first_run.LAST}-*")
+    (folder / "compiled.nbc").touch()
+    with first_run.CompilingBeside(log) as beside:
+        assert beside.process is None
+    assert said.getvalue().count("\n") == 1
+
+
+def test_the_process_beside_the_first_audit_compiles_what_an_audit_calls_last():
+    first_run.compile_attacks()
+    assert not jit.is_new(first_run.LAST)
 
 
 def test_folders_that_were_not_used_for_longest_are_removed(tmp_path, monkeypatch):

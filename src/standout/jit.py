@@ -66,6 +66,14 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     return decorate
 
 
+def is_new(module: str) -> bool:
+    """Whether no compiled function of this module of the package is there yet, and a folder to keep them in is."""
+    file = _ROOT / f"{module.replace('.', '/')}.py"
+    folder = _folder(module, _source_digest(str(file)))
+    is_shipped = _can_load() and any((SHIPPED / module).glob("*.nbc"))
+    return folder is not None and not is_shipped and not any(folder.glob("*.nbc"))
+
+
 class KernelCache(caching.NullCache):  # type: ignore[misc]
     """Compiled versions of one function: in the first folder that can be used, and in the wheel.
 

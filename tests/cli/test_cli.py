@@ -214,3 +214,14 @@ def test_a_module_of_the_program_runs_it(module):
     asked = [sys.executable, "-m", module, "check", "nowhere.csv", "--policy", "nowhere.toml"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "nowhere.toml" in done.stderr
+
+
+def test_errors_about_saved_results_name_the_file_and_a_frontier_its_own_report(tmp_path, run):
+    (tmp_path / "frontier.json").write_text('{"schema_version": 1}')
+    for command in (("report",), ("diff", tmp_path / "frontier.json")):
+        code, _, said = run(*command, tmp_path / "frontier.json")
+        assert code == 2 and "frontier.json': not findings of schema version" in said
+    code, _, said = run("report", tmp_path)
+    assert code == 2 and "holds a frontier; its report is frontier.html" in said
+    code, shown, said = run("unicity", tmp_path / "x.csv", "--out", tmp_path / "no" / "x.svg")
+    assert code == 2 and not shown and "does not exist" in said and "/no'" in said

@@ -182,7 +182,8 @@ def test_the_fuzzer_sees_crashes_hangs_memory_and_files_left_behind(tmp_path, mo
 def test_damaged_files_are_read_or_refused(ending, corpus):
     counts, failures = fuzz(ending, 0, 40, corpus)
     assert not failures
-    assert counts["read"] + counts["refused"] == 40
+    # damage to a saved dataset is always noticed: none is read
+    assert counts.get("read", 0) + counts["refused"] == 40
 
 
 @pytest.fixture(scope="module")

@@ -281,16 +281,17 @@ def test_a_grid_says_what_is_known_of_places_and_which_channels_it_shows():
     who = so.Adversary(knows=2, view="grid:1500m")
     assert "places known as cells of 1.5 km" in who.words(data)
     assert who.to_dict()["view"] == "grid:1.5km"
-    assert not_known(data, [so.Adversary(knows=2)]) == ["the channel lat", "the channel lon"]
-    assert not_known(data, [who]) == []
+    lacking = ["the times", "the channel lat", "the channel lon"]
+    assert not_known(data, [so.Adversary(knows=2)]) == lacking
+    assert not_known(data, [who]) == lacking[:1]
 
 
 def test_coordinates_that_are_the_items_are_measured_by_every_adversary():
     table = rows().assign(venue=1)
     items = [so.Adversary(knows=2)]
-    assert not_known(so.Dataset.from_frame(table, item=None, **PLACE), items) == []
+    assert not_known(so.Dataset.from_frame(table, item=None, **PLACE), items) == ["the times"]
     beside = so.Dataset.from_frame(table, item="venue", **PLACE)
-    assert not_known(beside, items) == ["the channel lat", "the channel lon"]
+    assert not_known(beside, items) == ["the times", "the channel lat", "the channel lon"]
     for data, who, status in (
         (so.Dataset.from_frame(table, item=None, **PLACE), items, "measured"),
         (beside, items, "not measured"),
@@ -325,6 +326,23 @@ def test_visits_with_coordinates_are_tried_by_cells_and_a_release_without_them_i
     )
     assert not [a for a in lost.adversaries if a.view and "grid" in a.to_dict()["view"]]
     assert any("the release does not show it" in note for note in lost.not_tried)
+
+
+def test_cells_are_left_out_with_a_note_where_a_release_lies_elsewhere():
+    table = rows(n=120).assign(venue=lambda t: np.arange(len(t)) % 40).dropna()
+    moved = table.assign(latitude=table["latitude"] - 60)
+
+    def visits(one):
+        place = {"lat": one["latitude"], "lon": one["lng"]}
+        time = one["time"].to_numpy()
+        return so.Dataset.from_arrays(one["user"], one["venue"], time=time, **place)
+
+    audit = so.Audit(visits(table), release=visits(moved), domain="visits", targets=20)
+    assert not [a for a in audit.adversaries if a.view and "grid" in a.to_dict()["view"]]
+    assert any("the release has none of these items" in note for note in audit.not_tried)
+    asked = so.Adversary(2, view="grid:500m")
+    with pytest.raises(InputError, match="in the data as view 'grid:500m' shows it; are the item"):
+        so.Audit(audit.source, [asked], release=audit.release, targets=20).run(progress=False)
 
 
 def test_the_command_line_reads_places_and_asks_for_their_columns(tmp_path, run):

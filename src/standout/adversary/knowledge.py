@@ -26,6 +26,7 @@ from standout.data.time_arrays import days_of
 from standout.data.times import PER_DAY, check_time_unit, unit_by_size
 from standout.data.totals import is_same_content
 from standout.errors import InputError, ParameterError
+from standout.views.view import view_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,8 +218,10 @@ class Knowledge:
             # a defense may have removed all items that are known of the targets; attributes are no items
             items = self.attribute is None or (self.attribute == "").any()
             if items and (index < 0).all() and not from_source:
+                view = None if self.adversary is None else view_of(self.adversary.view)
+                seen = "" if view is None else f" as view {view.text!r} shows it"
                 raise InputError(
-                    "none of the known items is in the data; are the item labels the same as in the release?"
+                    f"none of the known items is in the data{seen}; are the item labels the same as in the release?"
                 )
         from_release = self.source is not None and is_same_content(self.source, dataset)
         # a known length is that of the source; in a release that lost entries it would exclude the

@@ -24,6 +24,7 @@ from standout.audit.sweep_file import (
     read_toml,
 )
 from standout.data.catalog import Catalog
+from standout.data.labels import find_labels
 from standout.data.times import ticks_within
 from standout.data.values import grid_step
 from standout.errors import EngineError, ParameterError, unknown_name
@@ -176,23 +177,28 @@ def beside_sweep(
                 if who.view is None:
                     raise
                 continue  # the view needs what the data lacks, such as times of day
-            if lacking := _lacking(fitted, dataset if release is None else release):
+            if lacking := _lacking(fitted, dataset, dataset if release is None else release):
                 notes.append(lacking)
             elif fitted not in (*tried, *made):
                 made.append(fitted)
     return made, list(dict.fromkeys(notes))
 
 
-def _lacking(who: Adversary, release: Catalog) -> str:
+def _lacking(who: Adversary, source: Catalog, release: Catalog) -> str:
     """Note on knowledge of the source that can be compared with nothing in the release; nothing if it can."""
     view = view_of(who.view)
     if not who.knows and not any(name in release.attributes for name in who.within or ()):
         names = " and no ".join(who.within or ())
         return f"The release has no {names}: what is known of the person alone is not tried."
+    if view is None or release is source:
+        return ""
     try:
-        _ = view and see(release, view)
+        shown = see(release, view)
     except (EngineError, ParameterError) as error:
         return f"{who.describe()}: not tried, because the release does not show it ({error})."
+    is_renamed = shown.mechanism is not None and shown.mechanism.items is not None
+    if not is_renamed and (find_labels(shown.item_labels, see(source, view).item_labels) < 0).all():
+        return f"{who.describe()}: not tried, because the release has none of these items."
     return ""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import date, datetime
 from hashlib import sha256
@@ -181,7 +181,8 @@ class Findings:
     def load(cls, path: str | Path) -> Findings:
         """Read a JSON file that `save` wrote. Its checksum must fit: a number that was changed by accident is refused."""
         content = read_json(path, "a findings file")
-        found = cls.from_dict(content)
+        with naming(path):
+            found = cls.from_dict(content)
         stated = content.get("sha256")
         if stated != checksum(content):
             wrong = "it has no checksum" if stated is None else "its checksum does not fit"
@@ -344,6 +345,15 @@ def read_json(path: str | Path, what: str) -> Any:
         raise InputError(f"cannot read {name}, {what}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{name} is not {what}: not JSON") from None
+
+
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Put the name of the file before an error about its content."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{str(path)!r}: {error}") from None
 
 
 def strict_json(text: str) -> Any:

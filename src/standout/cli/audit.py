@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from standout.audit.defaults import ATTACKS as DEFAULT_ATTACKS
 from standout.audit.defaults import SWEEPS, TARGETS
+from standout.cli.first_run import CompilingBeside
 from standout.cli.option_values import attack_options
 from standout.cli.options import KnowledgeOptions, Reading, command
 from standout.cli.reading import (
@@ -52,7 +53,10 @@ def demo(
     from standout.audit.audit import Audit
     from standout.data.synthetic import twin_dataset
 
-    with Session(out, json=json, overwrite=overwrite, fresh=fresh) as session:
+    with (
+        Session(out, json=json, overwrite=overwrite, fresh=fresh) as session,
+        CompilingBeside(session.log),
+    ):
         names, count = attack_options(attacks, targets, "memory")
         with session.log.status("making a synthetic release …"):
             dataset = twin_dataset(n_records=records, seed=seed)
@@ -147,7 +151,10 @@ def audit(
     asked, own = known.axes(), _own_sweep(sweep, known)
     if domain is not None:
         domain_named(domain)
-    with Session(out, json=json, overwrite=overwrite, pdf=pdf, fresh=fresh) as session:
+    with (
+        Session(out, json=json, overwrite=overwrite, pdf=pdf, fresh=fresh) as session,
+        CompilingBeside(session.log, engine),
+    ):
         names, count = attack_options(attacks, targets, engine)
         dataset = _read(path, reading, engine, memory, master, session)
         judged = None

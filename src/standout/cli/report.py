@@ -59,6 +59,10 @@ def report(
     if len(wanted) > 1:
         raise ParameterError(f"--{' and --'.join(wanted)}: choose one")
     source = findings / "findings.json" if findings.is_dir() else findings
+    if not source.exists() and (findings / "frontier.json").exists():
+        raise ParameterError(
+            f"{str(findings)!r} holds a frontier; its report is frontier.html, in the same folder"
+        )
     found = Findings.load(source)
     if wanted:
         print(terminal.text(found, wanted[0], prior), end="")

@@ -65,7 +65,7 @@ def unicity(
     )
     if out is not None and out.suffix.lower() not in KINDS:
         raise ParameterError(f"--out {str(out)!r}: let the name end in {', '.join(KINDS)}")
-    check_file(out, [path])
+    check_file(out, [path], in_folder=True)
     dataset = read_data(path, reading.keywords, log)
     with progress_on(log) as progress:
         found = measure(

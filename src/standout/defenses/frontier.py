@@ -21,7 +21,7 @@ import numpy as np
 
 from standout.adversary.adversary import Adversary
 from standout.attacks.attack import Attack
-from standout.audit.findings import named_rate, read_json, write_whole
+from standout.audit.findings import named_rate, naming, read_json, write_whole
 from standout.audit.known import not_known
 from standout.audit.measures import MEASURES as RISKS
 from standout.data.dataset import Dataset
@@ -218,6 +218,11 @@ class Frontier:
     def load(cls, path: str | Path) -> Frontier:
         """Read a JSON file that `save` wrote."""
         data = read_json(path, "a frontier")
+        with naming(path):
+            return cls._from_dict(data)
+
+    @classmethod
+    def _from_dict(cls, data: Any) -> Frontier:
         if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
             raise InputError(
                 f"not a frontier of schema version {SCHEMA_VERSION}, which has three risks per cell; make it again with "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from standout.arrays import Array
-from standout.audit.findings import freeze, read_json, write_whole
+from standout.audit.findings import freeze, naming, read_json, write_whole
 from standout.errors import InputError, ParameterError
 from standout.formulas.rates import Rate
 from standout.formulas.spacing import benjamini_hochberg
@@ -187,7 +187,9 @@ class LinkFindings:
     @classmethod
     def load(cls, path: str | Path) -> LinkFindings:
         """Read a JSON file that `save` wrote."""
-        return cls.from_dict(read_json(path, "a file of link findings"))
+        content = read_json(path, "a file of link findings")
+        with naming(path):
+            return cls.from_dict(content)
 
     @classmethod
     def from_dict(cls, data: Any) -> LinkFindings:
