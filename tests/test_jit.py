@@ -25,6 +25,7 @@ print(so.Dataset.from_arrays([1, 2], [3, 4]).n_entries)
 """
 
 
+@pytest.mark.integration
 def test_it_runs_where_no_folder_is_writable_and_says_once_that_it_compiles_every_time():
     source = Path(standout.__file__).parents[1]
     hidden = {

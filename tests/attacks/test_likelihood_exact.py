@@ -7,11 +7,11 @@ from math import factorial, perm, prod
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy.stats import chi2
 
 import standout as so
 from standout.formulas.likelihood import MOST_ORDERED, wrong_order
+from standout.jit import njit
 from standout.scoring import exact
 from standout.scoring.plan import Combine
 from standout.scoring.postings import postings, variant_of
@@ -179,7 +179,7 @@ def picked_by_rarity(who, ds, data, facts, r, own):
     return p * prod(chance_of_telling(who, ds, data[r][f[0]], f, False) for f in facts)
 
 
-@njit
+@njit(cache=True)
 def chances(post, plan, how, t, out):
     """The production formula before rounding, for every record that is a candidate at all."""
     scratch = exact.make_exact_scratch(post.block_size, t.most_facts, t.most_wrong)
@@ -285,12 +285,12 @@ def test_the_informed_likelihood_is_what_enumeration_gives(who, shape):
     "who", [a for a in ADVERSARIES if a.choice.name != "rare"], ids=lambda w: w.describe()
 )
 def test_the_sampler_draws_as_often_as_the_likelihood_says(who, shape, monkeypatch):
-    # 4,000 draws of one target each: threads would take most of the time
+    # 2,000 draws of one target each: threads would take most of the time
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     awkward = shape != "plain"
     ds = tiny(seed=8, records=8, items=9, repeats=awkward, missing=0.2 if awkward else 0.0)
     target = int(who.eligible(ds)[-1])
-    n = 4000
+    n = 2000
     knowledge = drawn(who, ds, [target], range(n))
     p = production(ds, knowledge)[0][:, target] * factorial(who.knows)
     assert (p > 0).all()
