@@ -15,6 +15,9 @@ else
 unexport STANDOUT_DATA
 endif
 
+# Packages are installed without bytecode, which is written at the first import: otherwise each process would make it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # test processes at the same time
 JOBS ?= $(shell nproc)
 # whole files, in the order of tests/conftest.py
