@@ -223,5 +223,9 @@ def test_errors_about_saved_results_name_the_file_and_a_frontier_its_own_report(
         assert code == 2 and "frontier.json': not findings of schema version" in said
     code, _, said = run("report", tmp_path)
     assert code == 2 and "holds a frontier; its report is frontier.html" in said
-    code, shown, said = run("unicity", tmp_path / "x.csv", "--out", tmp_path / "no" / "x.svg")
-    assert code == 2 and not shown and "does not exist" in said and "/no'" in said
+
+
+def test_the_folder_of_a_chart_is_made(ratings, tmp_path, run):
+    chart = tmp_path / "new" / "x.svg"
+    code, _, said = run("unicity", ratings, "--points", 2, "--targets", 20, "--out", chart)
+    assert code == 0 and chart.read_text().startswith("<svg"), said

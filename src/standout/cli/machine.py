@@ -69,6 +69,7 @@ def bench(
     """
     import json
 
+    from standout.audit.findings import write_whole
     from standout.bench import measure
     from standout.bench.case import BenchCase, twin_file
     from standout.bench.growth import chart, exponents, time_per_part
@@ -84,6 +85,7 @@ def bench(
     if growth is not None and growth.suffix not in (".png", ".svg"):
         raise ParameterError(f"--growth {str(growth)!r}: name a .png or .svg file")
     check_file(out)
+    check_file(growth, option="--growth", in_folder=True)
     busy = error_console().status
     lines: list[dict[str, Any]] = [{**measure.machine(), "size": size}]
     with busy("making the data, once …"):
@@ -116,7 +118,7 @@ def bench(
         growth.write_bytes(picture(chart(points), growth.suffix[1:]))
     _show_times(lines)
     if out is not None:
-        out.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        write_whole(out, "".join(json.dumps(line) + "\n" for line in lines))
 
 
 def _show_times(lines: list[dict[str, Any]]) -> None:

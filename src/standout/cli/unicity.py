@@ -65,7 +65,7 @@ def unicity(
     )
     if out is not None and out.suffix.lower() not in KINDS:
         raise ParameterError(f"--out {str(out)!r}: let the name end in {', '.join(KINDS)}")
-    check_file(out, [path], in_folder=True)
+    check_file(out, [path])
     dataset = read_data(path, reading.keywords, log)
     with progress_on(log) as progress:
         found = measure(
@@ -100,4 +100,5 @@ def _write(found: UnicityTable, out: Path) -> None:
         write_whole(out, found.to_frame().to_csv(index=False))
     else:
         picture = unicity_chart(found).to_bytes(suffix[1:])
+        out.parent.mkdir(parents=True, exist_ok=True)
         write_file(out, lambda draft: draft.write_bytes(picture))
