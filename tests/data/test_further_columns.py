@@ -243,6 +243,27 @@ def test_columns_proposes_channels_and_attributes(tmp_path, run):
     assert "judged by a sample" in shown
 
 
+def test_columns_proposes_receipts_that_belong_to_one_person_and_have_several_rows(tmp_path, run):
+    rows = frame(500).sort_values("user").reset_index(drop=True)
+    number = rows.groupby("user").cumcount() // 3
+    receipt = rows["user"].astype(str) + "-" + number.astype(str)
+    for column, content, is_proposed in (
+        ("receipt_no", receipt, True),
+        ("InvoiceNo", receipt, True),
+        ("order_line", receipt, False),
+        ("order_id", rows.index // 3, False),  # of several people
+        ("ticket", rows.index, False),  # one row each
+    ):
+        rows.assign(**{column: content}).to_csv(tmp_path / "a.csv", index=False)
+        code, shown, _ = run("columns", tmp_path / "a.csv", "--record", "user", "--value", "qty")
+        assert code == 0
+        assert (f"receipt={column}" in shown) == is_proposed, column
+    asked = ("--record", "user", "--value", "qty", "--channel", "receipt=receipt_no")
+    rows.assign(receipt_no=receipt).to_csv(tmp_path / "b.csv", index=False)
+    code, shown, _ = run("audit", tmp_path / "b.csv", *asked, "--targets", 20, "--out", tmp_path)
+    assert code == 0 and "of one receipt" in " ".join(shown.split()), shown
+
+
 def test_a_release_that_writes_a_channel_in_another_way_is_not_called_safe():
     rows = frame()
     source = of_arrays(rows)

@@ -301,7 +301,7 @@ def test_every_attack_runs_on_baskets():
     # the view adds the channel
     assert not any("The release has no" in note for note in made.warnings)
     found = made.results[0]
-    assert found["adversary"]["words"].endswith("whole baskets (receipt)")
+    assert found["adversary"]["words"].endswith("whole baskets by receipt")
     rates = {a["attack"]["name"]: a["hit"]["rate"] for a in found["attacks"]}
     assert max(rates.values()) == rates["likelihood"] > 0.5
 

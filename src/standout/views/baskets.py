@@ -64,7 +64,7 @@ class BasketsView(View):
     def words(self) -> str:
         """What is known in place of items."""
         by = f", each known by {' and '.join(self.by)}" if self.by else ""
-        return f"whole baskets ({self.receipt}){by}"
+        return f"whole baskets by {self.receipt}{by}"
 
     def apply(self, dataset: Dataset) -> Dataset:
         """Return the dataset with baskets as entries."""

@@ -41,6 +41,7 @@ _ROW_WORDS = _word_set(
     "order invoice transaction trans session basket review rating event row line record index batch ticket receipt bill "
     "entry request log unnamed zip postal"
 )
+_RECEIPTS = _word_set("receipt invoice basket order transaction bill ticket")
 _TIME_WORDS = _word_set(
     "time timestamp date datetime ts at dt when moment epoch utc datum zeit day"
 )
@@ -223,3 +224,13 @@ def direct_identifier(name: str) -> str | None:
         return "user name" if "user" in found else "person name"
     known = _IDENTIFIERS.items()
     return next((what for what, names in known if {*found, joined} & _word_set(names)), None)
+
+
+def is_receipt(name: str) -> bool:
+    """Whether the name is that of receipts, and not of their lines: `receipt_no`, `InvoiceNo`, `order`.
+
+    >>> is_receipt("receipt_no"), is_receipt("InvoiceNo"), is_receipt("order_line_id"), is_receipt("invoice_date")
+    (True, True, False, False)
+    """
+    rest = [word for word in words(name) if word not in _ID_WORDS]
+    return len(rest) == 1 and rest[0] in _RECEIPTS

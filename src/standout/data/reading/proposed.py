@@ -14,6 +14,10 @@ from standout.data.scale import RESERVED
 MOST_LABELS = 0.1
 """Text with more distinct cells than this share of the rows (and than `FEW_LABELS`) is free text or an id."""
 FEW_LABELS = 20
+RECEIPT = "receipt"
+"""Name of the channel of receipts, by which the domain of purchases finds it."""
+MOST_RECEIPTS = 0.8
+"""A column with more distinct cells than this share of the rows numbers rows, not receipts."""
 
 
 def proposed(
@@ -38,11 +42,14 @@ def proposed(
         place = None
     for use in roles.columns:
         profile = profiles.get(use.name)
-        if use.role != "ignored" or use.identifier or profile is None or not _fits(profile):
+        if use.role != "ignored" or use.identifier or profile is None:
             continue
         if place and use.name in place:
             continue
-        name = _option_name(use.name)
+        if _may_be_receipt(profile) and follows(roles.record, use.name):
+            name: str | None = RECEIPT
+        else:
+            name = _option_name(use.name) if _fits(profile) else None
         if name is None or name in taken or follows(use.name, roles.item):
             continue
         taken.add(name)
@@ -62,6 +69,11 @@ def _fits(profile: Profile) -> bool:
         return False
     few = profile.distinct <= max(FEW_LABELS, MOST_LABELS * profile.rows)
     return profile.is_number or (profile.kind == "text" and few)
+
+
+def _may_be_receipt(profile: Profile) -> bool:
+    """Whether a column has the name of receipts, and several rows for most of its cells; all of one person, if they are."""
+    return by_name.is_receipt(profile.name) and 1 < profile.distinct <= MOST_RECEIPTS * profile.rows
 
 
 def _option_name(column: str) -> str | None:
