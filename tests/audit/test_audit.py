@@ -159,6 +159,17 @@ def test_all_records_attacked_is_one_note_and_not_one_per_kind_of_knowledge(data
     ]
 
 
+@pytest.mark.parametrize(
+    ("knows", "ending"),
+    [((13,), "13 items: not tried."), ((13, 14, 15), " and 2 more: not tried.")],
+)
+def test_knowledge_of_more_items_than_any_record_holds_is_noted_and_counted(dataset, knows, ending):
+    asked = [so.Adversary(k, value_within=None) for k in (2, *knows)]
+    found = so.Audit(dataset, asked, ["scoreboard"], 20).run(progress=False)
+    note = next(text for text in found.warnings if text.startswith("No record holds enough items"))
+    assert note.endswith(ending) and len(found.results) == 1
+
+
 def test_no_eligible_target_is_an_error_that_says_what_to_do(dataset):
     with pytest.raises(EligibilityError, match="lower knows"):
         so.Audit(dataset, [so.Adversary(knows=500)], ["scoreboard"]).run()
