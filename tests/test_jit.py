@@ -8,6 +8,7 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
+from time import sleep
 
 import pytest
 from numba.core import caching, config
@@ -174,6 +175,23 @@ def test_the_first_audit_has_a_process_that_compiles_beside_it_and_ends_with_it(
     with first_run.CompilingBeside(log) as beside:
         assert beside.process is None
     assert said.getvalue().count("\n") == 1
+
+
+def test_the_process_beside_the_first_audit_imports_nothing_from_the_folder_it_runs_in(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(first_run, "_processors", lambda: 2)
+    (tmp_path / "numpy.py").write_text("open('planted', 'w').close(); raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    with first_run.CompilingBeside(Console(quiet=True)) as beside:
+        assert beside.process is not None
+        # until it has compiled something, or has ended
+        while beside.process.poll() is None and not list(tmp_path.rglob("*.nbc")):
+            sleep(0.05)
+        assert beside.process.poll() is None
+    assert not (tmp_path / "planted").exists()
 
 
 def test_the_process_beside_the_first_audit_compiles_what_an_audit_calls_last():

@@ -172,7 +172,7 @@ def start_times() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         for what in ("first use: compile the kernel", "later starts: load it"):
             done = subprocess.run(
-                [sys.executable, "-c", _START],
+                [sys.executable, "-P", "-c", _START],
                 capture_output=True,
                 text=True,
                 check=True,
@@ -205,7 +205,7 @@ def read_times(size: float, threads: int) -> Iterator[Line]:
     ):
         code = _READ.format(work=work.format(path=path, threads=threads))
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+            [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False
         )
         if done.returncode:
             yield {"what": what, "skipped": done.stderr.strip().splitlines()[-1]}

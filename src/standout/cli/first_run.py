@@ -40,8 +40,9 @@ class CompilingBeside:
         if self._is_here and is_new(LAST):
             self._log.print(NOTE, markup=False)
             if _processors() > 1:
+                # -P: no module of the folder that the audit runs in is taken for one of ours
                 self.process = subprocess.Popen(
-                    [sys.executable, "-m", __name__],
+                    [sys.executable, "-P", "-m", __name__],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
