@@ -162,7 +162,7 @@ def test_the_first_audit_has_a_process_that_compiles_beside_it_and_ends_with_it(
 ):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(first_run, "_processors", lambda: 2)
+    monkeypatch.setattr("standout.data.assemble.cores", lambda: 2)
     said = StringIO()
     log = Console(file=said, width=200)
     with first_run.CompilingBeside(log) as beside:
@@ -182,7 +182,7 @@ def test_the_process_beside_the_first_audit_imports_nothing_from_the_folder_it_r
 ):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "kept"))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
-    monkeypatch.setattr(first_run, "_processors", lambda: 2)
+    monkeypatch.setattr("standout.data.assemble.cores", lambda: 2)
     (tmp_path / "numpy.py").write_text("open('planted', 'w').close(); raise SystemExit")
     monkeypatch.chdir(tmp_path)
     with first_run.CompilingBeside(Console(quiet=True)) as beside:

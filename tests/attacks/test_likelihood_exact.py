@@ -7,6 +7,7 @@ from math import factorial, perm, prod
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from scipy.stats import chi2
 
 import standout as so
@@ -285,12 +286,12 @@ def test_the_informed_likelihood_is_what_enumeration_gives(who, shape):
     "who", [a for a in ADVERSARIES if a.choice.name != "rare"], ids=lambda w: w.describe()
 )
 def test_the_sampler_draws_as_often_as_the_likelihood_says(who, shape, monkeypatch):
-    # 2,000 draws of one target each: threads would take most of the time
+    # thousands of draws of one target each: threads would take most of the time
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     awkward = shape != "plain"
     ds = tiny(seed=8, records=8, items=9, repeats=awkward, missing=0.2 if awkward else 0.0)
     target = int(who.eligible(ds)[-1])
-    n = 2000
+    n = min(100 * settings().max_examples, 4000)  # fewer in the quick profile
     knowledge = drawn(who, ds, [target], range(n))
     p = production(ds, knowledge)[0][:, target] * factorial(who.knows)
     assert (p > 0).all()

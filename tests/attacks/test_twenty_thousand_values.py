@@ -199,7 +199,7 @@ def test_the_likelihood_ranks_people_as_bayes_does(somewhere, entries, release):
 def test_tables_of_an_items_amounts_give_what_tables_of_all_amounts_give(
     release, entries, monkeypatch, name, knows
 ):
-    targets = TARGETS[:4]
+    targets = TARGETS[:12]
     aux = so.Adversary(knows=4, **knows).sample(release, targets, seed=5)
     # calibration would attack hundreds of canaries with tables of all amounts
     attack = so.attack(name, **({"calibrate": False} if name == "likelihood" else {}))
@@ -213,7 +213,7 @@ def test_tables_of_an_items_amounts_give_what_tables_of_all_amounts_give(
 
 
 def test_a_fitted_attacker_gives_the_same_with_tables_of_all_amounts(release, entries, monkeypatch):
-    targets = TARGETS[:4]
+    targets = TARGETS[:12]
     drawn = so.Adversary(knows=6, value_within="10%").sample(release, targets, seed=5)
     aux = so.Knowledge.from_arrays(drawn.query, drawn.item, drawn.value)
     narrow = so.attack("likelihood").scores(release, aux)

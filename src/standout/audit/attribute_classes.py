@@ -27,7 +27,7 @@ def attribute_classes(dataset: Catalog) -> dict[str, Any] | None:
         return None
     own = np.zeros(dataset.n_records, np.int64)
     for attribute in dataset.attributes.values():
-        # after each attribute the classes are numbered anew: no product of levels can overflow
+        # after each attribute the classes are renumbered, so that no product of levels can overflow
         joint = own * (attribute.channel.n_levels + 1) + attribute.code
         own = np.unique(joint, return_inverse=True)[1]
     sizes = np.bincount(own)

@@ -6,7 +6,6 @@ minute of one processor.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -35,11 +34,12 @@ class CompilingBeside:
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> CompilingBeside:
+        from standout.data.assemble import cores
         from standout.jit import is_new
 
         if self._is_here and is_new(LAST):
             self._log.print(NOTE, markup=False)
-            if _processors() > 1:
+            if cores() > 1:
                 # -P: no module of the folder that the audit runs in is taken for one of ours
                 self.process = subprocess.Popen(
                     [sys.executable, "-P", "-m", __name__],
@@ -53,12 +53,6 @@ class CompilingBeside:
         if self.process is not None:
             self.process.kill()  # it writes nothing but whole files of compiled functions
             self.process.wait()
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def compile_attacks() -> None:

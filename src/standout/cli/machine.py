@@ -74,6 +74,7 @@ def bench(
     from standout.bench.case import BenchCase, twin_file
     from standout.bench.growth import chart, exponents, time_per_part
     from standout.bench.growth import measure as measure_growth
+    from standout.data.writing import write_file
     from standout.report.drawing import picture
 
     if not 0 < size <= 1:
@@ -115,7 +116,8 @@ def bench(
             {"what": "exponents", **exponents(points)},
             {"what": "linear model", **time_per_part(points)},
         ]
-        growth.write_bytes(picture(chart(points), growth.suffix[1:]))
+        drawn = picture(chart(points), growth.suffix[1:])
+        write_file(growth, lambda draft: draft.write_bytes(drawn))
     _show_times(lines)
     if out is not None:
         write_whole(out, "".join(json.dumps(line) + "\n" for line in lines))
